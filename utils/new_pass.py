@@ -3,8 +3,8 @@
 
     python utils/new_pass.py tile-fold-clears "fold a clear into the gemm that follows"
 
-Then: describe the contract in the .td entry, list the .cpp in tilewright/passes/CMakeLists.txt (done
-here when the list is sorted one file a line), and add the pass to Pipelines.cpp where it belongs.
+It lists the .cpp in tilewright/passes/CMakeLists.txt if that has one file a line. What remains:
+describe the contract in the .td entry, and add the pass to Pipelines.cpp where it belongs.
 """
 
 import argparse

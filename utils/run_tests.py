@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs every test of a built tree and ends with one line that counts them all.
 
-The steps: the check scripts, ruff, clang-format, lit, the gtest binaries, pytest. Each runs even if an
-earlier one failed. `--only lit,pytest` picks steps; `--list` names them.
+The steps: the check scripts, ruff, clang-format, lit, the gtest binaries, pytest. Each runs even if
+an earlier one failed. `--only lit,pytest` picks steps; `--list` names them.
 """
 
 import argparse
 import os
-import re
 import shutil
 import subprocess
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the check_*.py scripts share: the project's files, and a closing line that can be counted."""
+"""What the check_*.py scripts share: the project's files and a common closing line."""
 
 import subprocess
 from collections.abc import Iterable
