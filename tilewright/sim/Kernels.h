@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "tilewright/sim/Program.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace tilewright::sim {
+
+/// A view with every scalar evaluated and its memory found. Strides count elements.
+struct ResolvedView {
+  std::byte *data = nullptr; ///< first element
+  uint64_t address = UINT64_MAX; ///< on-chip byte address of the first element; max: unknown (bank conflicts)
+  DType type = DType::F32;
+  uint8_t rank = 0;
+  std::array<int64_t, kMaxRank> sizes{};
+  std::array<int64_t, kMaxRank> strides{};
+};
+
+/// A tile instruction ready to take effect.
+struct ResolvedOp {
+  TileOp op = TileOp::Copy;
+  uint8_t fn = 0, flags = 0;
+  RoundMode round = RoundMode::Rint;
+  uint8_t numOperands = 0, numScalars = 0;
+  std::array<ResolvedView, 4> operands{};
+  std::array<int64_t, 8> scalars{};
+};
+
+/// Performs the effect of `op` on memory. Operands are in bounds; overlap of source and destination
+/// is handled as if sources were read first. Zero-sized boxes do nothing. Results are bit-identical
+/// on every ISA level and equal to the reference interpreter's (both use support/Math.h, Reduce.h).
+void execute(const ResolvedOp &op);
+
+/// C[m,n] (+)= A.B as Mmad describes it, on plain strided views.
+void mmad(const ResolvedView &c, const ResolvedView &a, const ResolvedView &b, bool transposeA, bool transposeB,
+          bool init);
+
+/// Null when this CPU can run the kernels, else what it lacks.
+const char *unsupportedCpuReason();
+
+} // namespace tilewright::sim
