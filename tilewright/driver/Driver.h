@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright::builder {
+struct ModuleHandle; ///< context and module, see builder/ModuleHandle.h
+} // namespace tilewright::builder
+
+/// The one way from a built module to results. No MLIR in this header.
+namespace tilewright::driver {
+
+struct SourceLocation {
+  std::string file;
+  int line = 0, column = 0;
+};
+
+enum class Severity { Error, Warning, Remark, Note };
+
+/// An error, warning or note at a place of the user's source.
+struct Diagnostic {
+  Severity severity = Severity::Error;
+  std::string message;
+  SourceLocation location;
+  std::vector<Diagnostic> notes;
+};
+
+/// What an automatic stage decided and why.
+struct Remark {
+  std::string stage;  ///< pass name: "tile-split-cores"
+  std::string kind;   ///< applied, missed, fallback, assumption
+  std::string message;
+  SourceLocation location;
+};
+
+struct CompileOptions {
+  std::string chip = "910b3";
+  std::string mode = "auto";  ///< auto, developer, expert
+  int optLevel = 2;           ///< 0: the plain form of every stage
+  bool strict = false;        ///< no rounding-changing pass but the partial product
+  bool verifyEach = false;    ///< run the checkers after every pass
+  std::string dumpDir;        ///< write the IR of every stage here when not empty
+  std::vector<std::string> disable; ///< stages to switch off: "pipeline", "split-rows", ...
+};
+
+enum class ArgKind { Tensor, Scalar };
+
+/// A parameter of a kernel as the runtime needs it.
+struct Parameter {
+  std::string name;
+  ArgKind kind = ArgKind::Tensor;
+  std::string dtype;              ///< "float16", "int32", ...
+  std::vector<int64_t> shape;     ///< -1 where a dimension is symbolic
+  std::vector<std::string> shapeText; ///< "M", "128", "M + 1": for messages
+  bool output = false;            ///< allocated by the runtime and returned
+};
+
+/// One argument at a call. Tensors: contiguous row-major host memory.
+struct Argument {
+  void *data = nullptr;
+  std::vector<int64_t> shape;
+  std::string dtype;
+  int64_t integer = 0; ///< scalars of integer type
+  double real = 0;     ///< scalars of float type
+};
+
+enum class Engine { Simulator, Interpreter };
+
+struct RunOptions {
+  Engine engine = Engine::Simulator;
+  std::string stage;   ///< interpreter: name of the pass after which the IR is taken; empty: as built
+  bool time = false, check = false;
+  std::optional<uint64_t> delaySeed;
+  std::string traceFile;
+  int numThreads = 0;
+  /// Testing: break synchronisation instruction `mutant` (see Kernel::syncPoints); -1 none.
+  int mutant = -1;
+  bool holdProducer = false;
+};
+
+struct Finding {
+  std::string kind; ///< read-after-write, deadlock, ...
+  std::string message;
+  SourceLocation location, otherLocation;
+  int64_t count = 1;
+};
+
+/// Predicted times of one launch.
+struct LaunchTiming {
+  std::string name;
+  double cycles = 0, microseconds = 0, launchMicroseconds = 0, launchWarmMicroseconds = 0;
+  int aicCount = 0, aivCount = 0;
+  std::map<std::string, double> aicBusy, aivBusy; ///< pipe name -> mean busy share of the task time
+  uint64_t gmReadBytes = 0, gmWriteBytes = 0, hbmBytes = 0, exchangeBytes = 0;
+  std::vector<std::pair<SourceLocation, uint64_t>> lineCycles;
+};
+
+struct RunReport {
+  bool ok = true;
+  std::string error; ///< empty when ok
+  SourceLocation errorLocation;
+  std::vector<Finding> findings;
+  std::vector<LaunchTiming> launches;
+  std::string printed;
+  uint64_t instructions = 0;
+};
+
+/// A synchronisation instruction of the compiled program.
+struct SyncPoint {
+  std::string text; ///< "AIV launch 0: set_flag MTE2->V id 3"
+  SourceLocation location;
+};
+
+/// A compiled kernel: a host program with its launches. Immutable and safe to run from several threads.
+class Kernel {
+public:
+  struct Impl;
+  explicit Kernel(std::unique_ptr<Impl> impl);
+  ~Kernel();
+
+  const std::string &name() const;
+  const std::vector<Parameter> &parameters() const;
+  const std::vector<Remark> &remarks() const;
+
+  /// Binds symbols from the given arguments (outputs have no data yet) and gives every output's shape, in
+  /// parameter order. Checks count, dtype, rank, static and bound dimensions; `error` says what is wrong.
+  std::vector<std::vector<int64_t>> outputShapes(const std::vector<Argument> &inputs, std::string &error) const;
+
+  /// Runs with all parameters given, outputs too. Blocking; errors are in the report.
+  RunReport run(const std::vector<Argument> &arguments, const RunOptions &options) const;
+
+  /// IR text after a stage: "tile" (as built), a pass name, "npu" (final), "program" (simulator code).
+  /// Empty for an unknown stage; `stages()` lists them in order.
+  std::string text(const std::string &stage) const;
+  std::vector<std::string> stages() const;
+  std::vector<SyncPoint> syncPoints() const;
+
+private:
+  std::unique_ptr<Impl> impl;
+};
+
+struct CompileResult {
+  std::shared_ptr<const Kernel> kernel; ///< null on error
+  std::vector<Diagnostic> diagnostics;
+};
+
+/// Compiles the function in `module` (taken over). Never aborts on user input.
+CompileResult compile(std::unique_ptr<builder::ModuleHandle> module, const CompileOptions &options);
+
+/// Version text that keys caches: project version and LLVM version.
+std::string versionText();
+
+} // namespace tilewright::driver

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Location.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+/// The meaning of the tile dialect, executed as written; readability over speed.
+namespace tilewright::interp {
+
+/// An argument of the interpreted function: a tensor or a scalar.
+struct Argument {
+  void *data = nullptr;       ///< tensors: row-major, contiguous
+  std::vector<int64_t> shape; ///< tensors
+  int64_t integer = 0;        ///< scalars of integer or index type
+  double real = 0;            ///< scalars of float type
+};
+
+struct Outcome {
+  bool ok = true;
+  std::string error;     ///< out-of-bounds access, failed assert, step limit, unknown op
+  mlir::Location location;
+  std::string printed;
+};
+
+struct Options {
+  int64_t maxSteps = 50'000'000'000; ///< element operations before giving up
+};
+
+/// Runs `function` on `arguments`; `symbols` binds tile.symbol names. Never aborts: faults are in the outcome.
+Outcome interpret(mlir::func::FuncOp function, const std::vector<Argument> &arguments,
+                  const std::map<std::string, int64_t> &symbols, const Options &options = {});
+
+} // namespace tilewright::interp

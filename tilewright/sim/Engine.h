@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "tilewright/machine/Machine.h"
+#include "tilewright/sim/Program.h"
+#include "tilewright/sim/Record.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright::sim {
+
+/// A tensor argument: host memory that plays GM. `elements` bounds every access.
+struct TensorArg {
+  void *data = nullptr;
+  int64_t elements = 0;
+};
+
+/// Breaks one SetFlag, WaitFlag, Barrier, BlockSet or BlockWait of a program, at all its occurrences.
+/// Drop: the instruction does nothing (dropping a set drops its matching wait too, by pipe pair and
+/// id register or immediate, so that the run does not just hang). HoldProducer: dropped as well, and
+/// everything that it ordered takes effect as late as the remaining edges allow.
+struct Mutation {
+  enum class Kind : uint8_t { Drop, HoldProducer };
+  Kind kind = Kind::Drop;
+  CoreKind core = CoreKind::AIC;
+  int32_t codeIndex = 0;
+};
+
+struct RunOptions {
+  bool time = false;            ///< run the clock
+  bool check = false;           ///< happens-before checker, uninitialised reads, bounds
+  bool trace = false;           ///< keep the clock's events for a trace file
+  std::optional<uint64_t> delaySeed; ///< let instructions take effect out of program order
+  std::optional<Mutation> mutation; ///< testing the checker: break one synchronisation instruction
+  int numThreads = 0;           ///< 0: affinity or TILEWRIGHT_NUM_THREADS
+  int64_t maxInstructions = 20'000'000'000; ///< watchdog over scalar instructions of one core
+};
+
+enum class FindingKind : uint8_t { ReadAfterWrite, WriteAfterRead, WriteAfterWrite, DoubleSet, FlagReuse, Uninitialised,
+                                   OutOfBounds, UnconsumedFlag, Deadlock, CounterOverflow, AssertFailed, Watchdog };
+
+/// One diagnosed fault; locations index Program::locations.
+struct Finding {
+  FindingKind kind;
+  std::string message; ///< names both sides, buffers and the missing edge
+  int32_t location = -1, otherLocation = -1;
+  int64_t block = -1;
+  int64_t count = 1; ///< equal findings folded into this one
+};
+
+/// Times of one launch in cycles and microseconds; launch overhead is kept apart.
+struct PipeUse {
+  double busyCycles = 0; ///< mean over the cores that ran
+};
+
+struct Timing {
+  double cycles = 0;       ///< slowest core
+  double microseconds = 0; ///< the same
+  double launchMicroseconds = 0;     ///< task profile (cold)
+  double launchWarmMicroseconds = 0; ///< operator-benchmark profile
+  int32_t aicCount = 0, aivCount = 0;
+  PipeUse aic[kNumPipes], aiv[kNumPipes];
+  uint64_t gmReadBytes = 0, gmWriteBytes = 0, hbmBytes = 0;
+  uint64_t workspaceReadBytes = 0, workspaceWriteBytes = 0; ///< exchange between AIC and AIV
+};
+
+/// One interval of the trace.
+struct TraceEvent {
+  int32_t core = 0; ///< index into RunResult::cores
+  Pipe pipe = Pipe::S;
+  float start = 0, end = 0; ///< cycles
+  int32_t templateId = -1;
+};
+
+struct TraceCore {
+  CoreKind kind = CoreKind::AIC;
+  int32_t group = 0, sub = 0;
+};
+
+struct RunResult {
+  bool ok = true;          ///< false: stopped early; `error` says why
+  std::string error;
+  std::vector<Finding> findings;
+  Timing timing;           ///< valid when asked for
+  std::vector<TraceCore> cores;
+  std::vector<TraceEvent> trace;
+  std::string printed;     ///< output of Print, in logical block order
+  uint64_t issued = 0;     ///< tile instructions executed
+  std::vector<uint64_t> lineCycles; ///< busy cycles per location (summed over cores), when timed
+};
+
+/// Runs one launch. `scalars` are 64-bit values as Program::ScalarArg describes them.
+/// Never throws and never aborts on a faulty program: every fault is a finding or an error.
+RunResult run(const Program &program, const std::vector<TensorArg> &tensors, const std::vector<int64_t> &scalars,
+              const machine::Machine &chip, const RunOptions &options);
+
+} // namespace tilewright::sim

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "tilewright/support/Access.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include <optional>
+
+#include "tilewright/tile/TileDialect.h.inc"
+#include "tilewright/tile/TileEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "tilewright/tile/TileAttrs.h.inc"
+
+namespace tilewright::tile {
+
+/// Slices box `index` out of operands that are concatenated by rank.
+Box boxOf(mlir::OperandRange buffers, mlir::OperandRange offsets, mlir::OperandRange sizes, unsigned index);
+
+/// The scope of a buffer; memrefs without a memory space are global.
+Scope scopeOf(mlir::Value buffer);
+Scope scopeOf(mlir::MemRefType type);
+mlir::MemRefType withScope(mlir::MemRefType type, Scope scope);
+
+/// True for every place on the chip that holds tiles (not global, workspace or local).
+bool isOnChip(Scope scope);
+
+/// Type of a scalar that holds an element: integers become signless.
+mlir::Type scalarTypeOf(mlir::Type elementType);
+
+/// The constant behind an index or integer value.
+std::optional<int64_t> constantOf(mlir::Value value);
+
+/// Sizes of a box; kDynamic where they are run-time values.
+llvm::SmallVector<int64_t> staticSizes(const Box &box);
+
+/// Name given by the author: of the alloc, or of the function argument.
+llvm::StringRef nameOf(mlir::Value buffer);
+
+/// Discardable attributes with a meaning.
+inline constexpr llvm::StringLiteral kCoreAttr = "tile.core";            ///< #tile.core on ops after tile-split-cores
+inline constexpr llvm::StringLiteral kNumStagesAttr = "tile.num_stages"; ///< i64 on scf.for made by T.Pipelined
+inline constexpr llvm::StringLiteral kNameAttr = "tile.name";            ///< string, function arguments
+inline constexpr llvm::StringLiteral kShapeAttr = "tile.shape";          ///< affine map symbols -> dims, memref arguments
+inline constexpr llvm::StringLiteral kOutputAttr = "tile.output";        ///< unit: allocated by the caller's runtime
+inline constexpr llvm::StringLiteral kSymbolsAttr = "tile.symbols";      ///< string array on the function
+inline constexpr llvm::StringLiteral kUserAttr = "tile.user";            ///< unit on allocs the author wrote
+
+} // namespace tilewright::tile
+
+#include "tilewright/tile/TileInterfaces.h.inc"
+
+#define GET_OP_CLASSES
+#include "tilewright/tile/TileOps.h.inc"
