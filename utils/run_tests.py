@@ -93,7 +93,7 @@ class Runner:
             return Count()
         xml = self.scratch / "lit.xml"
         lit = (sys.executable, "-c", "from lit.main import main; main()")  # no `-m lit` there
-        status = self.call(*lit, "-v", "--xunit-xml-output", xml, self.build / "test")
+        status = self.call(*lit, "-sv", "--xunit-xml-output", xml, self.build / "test")
         return self.junit(xml, status)
 
     def gtest(self) -> Count:
