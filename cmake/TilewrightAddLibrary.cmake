@@ -40,8 +40,8 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 # the sloppiness; it is safe since clang checks the header's own contents.
 find_program(TILEWRIGHT_CCACHE ccache)
 if(TILEWRIGHT_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-    CCACHE_SLOPPINESS=pch_defines,time_macros ${TILEWRIGHT_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    env CCACHE_SLOPPINESS=pch_defines,time_macros ${TILEWRIGHT_CCACHE})
 endif()
 
 # Language rules of the whole project. Floating point means what the source says
