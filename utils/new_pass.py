@@ -42,7 +42,7 @@ CPP = """\
 
 #define DEBUG_TYPE "{flag}"
 
-namespace tilewright {{
+namespace tilewright::passes {{
 #define GEN_PASS_DEF_{upper}
 #include "tilewright/passes/Passes.h.inc"
 
@@ -53,7 +53,7 @@ struct {stem}Pass : impl::{stem}Base<{stem}Pass> {{
 }};
 
 }} // namespace
-}} // namespace tilewright
+}} // namespace tilewright::passes
 """
 
 TEST = """\
