@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+#include <memory>
+
+namespace tilewright::passes {
+
+#define GEN_PASS_DECL
+#include "tilewright/passes/Passes.h.inc"
+
+/// Declares registerAllPasses(): every pass of Passes.td, for the command line.
+#define GEN_PASS_REGISTRATION
+#include "tilewright/passes/Passes.h.inc"
+
+} // namespace tilewright::passes
