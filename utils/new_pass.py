@@ -67,7 +67,7 @@ module @leaves_an_empty_module_alone {{
 ERRORS = """\
 // RUN: tilewright-opt %s --{flag} --split-input-file --verify-diagnostics
 
-// One case per message of {stem}.cpp, separated by `// -----`.
+// One case per message of {stem}.cpp, split from the next.
 module @accepts_an_empty_module {{
 }}
 """
