@@ -35,10 +35,7 @@ CPP = """\
 //
 // {flag}: {summary}.
 
-#include "tilewright/passes/Passes.h"
-
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
+#include "tilewright/passes/PassDetails.h"
 
 #define DEBUG_TYPE "{flag}"
 
@@ -85,6 +82,8 @@ def list_source(stem: str) -> None:
     """Adds the .cpp to the sorted list in the folder's CMakeLists.txt, if there is such a list."""
     cmake = PASSES / "CMakeLists.txt"
     lines = cmake.read_text().splitlines()
+    if any("GLOB" in line for line in lines):
+        return
     entry = re.compile(r"^(\s+)(\w+\.cpp)$")
     found = [(i, m) for i, line in enumerate(lines) if (m := entry.match(line))]
     if not found:
@@ -103,7 +102,7 @@ def main() -> int:
     )
     parser.add_argument("flag", help="dialect, verb, object: tile-plan-layout")
     parser.add_argument("summary", help="one line, no full stop")
-    parser.add_argument("--anchor", default="::mlir::ModuleOp", help="the op the pass runs on")
+    parser.add_argument("--anchor", default="::mlir::func::FuncOp", help="the op the pass runs on")
     options = parser.parse_args()
     if not re.fullmatch(r"(tile|npu|convert)(-[a-z0-9]+)+", options.flag):
         parser.error(f"{options.flag}: begin with tile-, npu- or convert-, small letters, hyphens")
