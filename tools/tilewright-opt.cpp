@@ -12,12 +12,10 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "tilewright/passes/Passes.h"
 #include "tilewright/tile/TileOps.h"
 #if __has_include("tilewright/npu/NpuOps.h")
 #include "tilewright/npu/NpuOps.h"
-#endif
-#if __has_include("tilewright/passes/Passes.h")
-#include "tilewright/passes/Passes.h"
 #endif
 
 int main(int argc, char **argv) {
@@ -29,9 +27,7 @@ int main(int argc, char **argv) {
 #if __has_include("tilewright/npu/NpuOps.h")
   registry.insert<tilewright::npu::NpuDialect>();
 #endif
-#if __has_include("tilewright/passes/Passes.h")
   tilewright::passes::registerAllPasses();
-#endif
   mlir::registerTransformsPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "tilewright optimizer driver\n", registry));
