@@ -11,59 +11,52 @@ from pathlib import Path
 
 from sources import ROOT, project_files, relative, report
 
-# Folder -> folders whose headers it may include, itself apart. The same arrows are the DEPENDS of
-# the CMakeLists.txt files; this table is the one to edit when the design changes.
+# Layer -> layers whose headers it may include, itself apart. A layer is a folder, but for the files
+# of support/ that both dialects share and that speak MLIR: they are the layer support_ir. The same
+# arrows are the DEPENDS of the CMakeLists.txt files; this table is the one to edit when the design
+# changes. passes/ alone knows both dialects; tools register dialects and passes and may include all.
+COMMON = {"support", "machine"}
 ALLOWED: dict[str, set[str]] = {
     "support": set(),
+    "support_ir": {"support"},
     "machine": {"support"},
-    "tile": {"support", "machine"},
-    "npu": {"support", "machine"},
-    "sim": {"support", "machine"},
-    "interp": {"support", "machine", "tile"},
-    "builder": {"support", "machine", "tile"},
-    "passes": {"support", "machine", "tile", "npu"},
-    "to_sim": {"support", "machine", "npu", "sim"},
-    "to_hivm": {"support", "machine", "npu"},
-    "from_hivm": {"support", "machine", "npu"},
-    "driver": {
-        "support",
-        "machine",
-        "tile",
-        "npu",
-        "interp",
-        "builder",
-        "passes",
-        "sim",
-        "to_sim",
-        "to_hivm",
-        "from_hivm",
-    },
+    "sim": COMMON,
+    "tile": COMMON | {"support_ir"},
+    "npu": COMMON | {"support_ir"},
+    "interp": COMMON | {"support_ir", "tile"},
+    "builder": COMMON | {"support_ir", "tile"},
+    "passes": COMMON | {"support_ir", "tile", "npu"},
+    "to_sim": COMMON | {"support_ir", "npu", "sim"},
+    "to_hivm": COMMON | {"support_ir", "npu"},
+    "from_hivm": COMMON | {"support_ir", "npu"},
+    "driver": COMMON
+    | {"support_ir", "tile", "npu", "interp", "builder", "passes", "sim"}
+    | {"to_sim", "to_hivm", "from_hivm"},
+    "binding": COMMON | {"sim", "builder", "driver"},
 }
-# The binding sees no dialect; tools register dialects and passes and may include all.
-BINDING = {"support", "machine", "sim", "builder", "driver"}
-
-# Only passes/ConvertTileToNpu*.cpp knows both dialects, beside the files that name pipelines.
-PLAIN = {"support", "machine", "sim"}
-# The one file of support/ that may name MLIR: the access interface of both dialects.
-PLAIN_EXCEPTIONS = re.compile(r"^tilewright/support/\w*Access\w*\.(h|cpp)$")
+PLAIN = {"support", "machine", "sim", "binding"}
+SUPPORT_IR = re.compile(r"^tilewright/support/(Access\w*|Boxes|Enums)\.")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
-OURS = re.compile(r"^tilewright/(\w+)/")
 FOREIGN = re.compile(r"^(mlir|llvm)(-c)?/")
+
+
+def layer_of(name: str) -> str | None:
+    """The layer of a file or an included header, named from the root; None: not ours to judge."""
+    parts = name.split("/")
+    if name.startswith("python/binding/"):
+        return "binding"
+    if parts[0] != "tilewright" or len(parts) < 3:
+        return None
+    return "support_ir" if SUPPORT_IR.match(name) else parts[1]
 
 
 def check(path: Path) -> list[str]:
     name = relative(path)
-    parts = name.split("/")
-    if parts[0] == "tilewright" and len(parts) > 2:
-        folder = parts[1]
-        if folder not in ALLOWED:
-            return [f"{name}: folder tilewright/{folder} is not in check_layers.py"]
-        allowed = ALLOWED[folder] | {folder}
-    elif name.startswith("python/binding/"):
-        folder, allowed = "binding", BINDING
-    else:
+    layer = layer_of(name)
+    if layer is None or layer not in ALLOWED:
         return []
+    allowed = ALLOWED[layer] | {layer}
 
     problems = []
     text = path.read_text()
@@ -71,21 +64,16 @@ def check(path: Path) -> list[str]:
         quote, header = match.groups()
         line = text.count("\n", 0, match.start(2)) + 1
         where = f"{name}:{line}"
-        if FOREIGN.match(header):
-            plain = folder in PLAIN or folder == "binding"
-            if plain and not PLAIN_EXCEPTIONS.match(name):
-                problems.append(f"{where}: {folder}/ includes no MLIR or LLVM header ({header})")
-            continue
-        ours = OURS.match(header)
-        if ours and ours.group(1) not in allowed:
+        target = layer_of(header)
+        if FOREIGN.match(header) and layer in PLAIN:
+            problems.append(f"{where}: {layer} includes no MLIR or LLVM header ({header})")
+        if target and target not in allowed:
             problems.append(
-                f"{where}: {folder}/ may not include {ours.group(1)}/ "
+                f"{where}: {layer} may not include {header} of {target} "
                 f"(allowed: {', '.join(sorted(allowed))})"
             )
-        if quote == '"' and not ours and (path.parent / header).is_file():
-            problems.append(f'{where}: write "tilewright/{folder}/{header}" for "{header}"')
-        if header.startswith("../"):
-            problems.append(f"{where}: no relative include ({header})")
+        if quote == '"' and not target and (path.parent / header).is_file():
+            problems.append(f"{where}: name {header} by its path from the root")
     return problems
 
 
