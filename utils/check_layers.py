@@ -14,7 +14,7 @@ from sources import ROOT, project_files, relative, report
 # Layer -> layers whose headers it may include, itself apart. A layer is a folder, but for the files
 # of support/ that both dialects share and that speak MLIR: they are the layer support_ir. The same
 # arrows are the DEPENDS of the CMakeLists.txt files; this table is the one to edit when the design
-# changes. passes/ alone knows both dialects; tools register dialects and passes and may include all.
+# changes. tile and npu do not know each other; tools register everything and may include all.
 COMMON = {"support", "machine"}
 ALLOWED: dict[str, set[str]] = {
     "support": set(),
