@@ -13,7 +13,6 @@ using namespace mlir;
 #include "tilewright/tile/TileEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "tilewright/tile/TileAttrs.cpp.inc"
-#include "tilewright/tile/TileInterfaces.cpp.inc"
 
 namespace tilewright::tile {
 
@@ -26,14 +25,6 @@ void TileDialect::initialize() {
 #define GET_OP_LIST
 #include "tilewright/tile/TileOps.cpp.inc"
       >();
-}
-
-Box boxOf(OperandRange buffers, OperandRange offsets, OperandRange sizes, unsigned index) {
-  unsigned first = 0;
-  for (unsigned i = 0; i < index; ++i)
-    first += cast<MemRefType>(buffers[i].getType()).getRank();
-  unsigned rank = cast<MemRefType>(buffers[index].getType()).getRank();
-  return {buffers[index], offsets.slice(first, rank), sizes.slice(first, rank)};
 }
 
 Scope scopeOf(MemRefType type) {
@@ -55,22 +46,6 @@ bool isOnChip(Scope scope) {
 Type scalarTypeOf(Type elementType) {
   auto integer = dyn_cast<IntegerType>(elementType);
   return integer ? IntegerType::get(integer.getContext(), integer.getWidth()) : elementType;
-}
-
-std::optional<int64_t> constantOf(Value value) {
-  APInt constant;
-  if (!value || !matchPattern(value, m_ConstantInt(&constant)))
-    return std::nullopt;
-  return constant.getSExtValue();
-}
-
-SmallVector<int64_t> staticSizes(const Box &box) {
-  if (box.isWhole())
-    return llvm::to_vector(cast<MemRefType>(box.buffer.getType()).getShape());
-  SmallVector<int64_t> sizes;
-  for (Value size : box.sizes)
-    sizes.push_back(constantOf(size).value_or(ShapedType::kDynamic));
-  return sizes;
 }
 
 StringRef nameOf(Value buffer) {

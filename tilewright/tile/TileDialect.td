@@ -5,6 +5,8 @@
 include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
+include "tilewright/support/Enums.td"
+include "tilewright/tile/TileEnums.td"
 
 def Tile_Dialect : Dialect {
   let name = "tile";
@@ -20,67 +22,22 @@ def Tile_Dialect : Dialect {
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
 }
 
-class Tile_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
-  let cppNamespace = "::tilewright::tile";
-  let genSpecializedAttr = 0;
-}
 class Tile_EnumAttr<EnumAttrInfo info, string mnemonic> : EnumAttr<Tile_Dialect, info, mnemonic> {
+  let cppNamespace = "::tilewright::tile";
   let assemblyFormat = "`<` $value `>`";
 }
 
-def Tile_ScopeEnum : Tile_Enum<"Scope", "where a buffer lives", [
-  I32EnumAttrCase<"Global", 0, "global">,
-  I32EnumAttrCase<"Shared", 1, "shared">,
-  I32EnumAttrCase<"Fragment", 2, "fragment">,
-  I32EnumAttrCase<"Local", 3, "local">,
-  I32EnumAttrCase<"L1", 4, "l1">,
-  I32EnumAttrCase<"L0A", 5, "l0a">,
-  I32EnumAttrCase<"L0B", 6, "l0b">,
-  I32EnumAttrCase<"L0C", 7, "l0c">,
-  I32EnumAttrCase<"UB", 8, "ub">,
-  I32EnumAttrCase<"Workspace", 9, "workspace">]>;
 /// Memory space of tile buffers. `global` is GM seen by all blocks; `shared` and `fragment` are on-chip tiles whose
 /// place the compiler chooses; `local` is a scalar variable (rank 0); `l1` .. `ub` are places chosen by an Expert
 /// author or by the compiler; `workspace` is per-block GM scratch through which cube and vector cores exchange tiles.
 def Tile_ScopeAttr : Tile_EnumAttr<Tile_ScopeEnum, "scope">;
 
-def Tile_CoreEnum : Tile_Enum<"Core", "the kind of core that runs an op", [
-  I32EnumAttrCase<"AIC", 0, "aic">, I32EnumAttrCase<"AIV", 1, "aiv">, I32EnumAttrCase<"Both", 2, "both">]>;
-def Tile_CoreAttr : Tile_EnumAttr<Tile_CoreEnum, "core">;
+def Tile_CoreAttr : Tile_EnumAttr<Shared_CoreEnum, "core">;
 
-def Tile_ReduceEnum : Tile_Enum<"ReduceKind", "how elements are combined", [
-  I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Max", 1, "max">, I32EnumAttrCase<"Min", 2, "min">,
-  I32EnumAttrCase<"AbsSum", 3, "abssum">, I32EnumAttrCase<"AbsMax", 4, "absmax">, I32EnumAttrCase<"Prod", 5, "prod">,
-  I32EnumAttrCase<"And", 6, "and">, I32EnumAttrCase<"Or", 7, "or">, I32EnumAttrCase<"Xor", 8, "xor">]>;
-def Tile_ReduceAttr : Tile_EnumAttr<Tile_ReduceEnum, "reduce">;
+def Tile_ReduceAttr : Tile_EnumAttr<Shared_ReduceEnum, "reduce">;
 
-def Tile_RoundEnum : Tile_Enum<"Round", "rounding of a conversion", [
-  I32EnumAttrCase<"Rint", 0, "rint">, I32EnumAttrCase<"Floor", 1, "floor">, I32EnumAttrCase<"Ceil", 2, "ceil">,
-  I32EnumAttrCase<"Nearest", 3, "round">, I32EnumAttrCase<"Trunc", 4, "trunc">, I32EnumAttrCase<"Odd", 5, "odd">]>;
-def Tile_RoundAttr : Tile_EnumAttr<Tile_RoundEnum, "round_mode">;
+def Tile_RoundAttr : Tile_EnumAttr<Shared_RoundEnum, "round_mode">;
 
-/// Functions of `tile.elementwise`. Integer signedness comes from the element type; max/min propagate NaN,
-/// maxnum/minnum return the other operand.
-def Tile_FnEnum : Tile_Enum<"Fn", "element-wise function", [
-  I32EnumAttrCase<"Copy", 0, "copy">, I32EnumAttrCase<"Cast", 1, "cast">,
-  I32EnumAttrCase<"Neg", 10, "neg">, I32EnumAttrCase<"Abs", 11, "abs">, I32EnumAttrCase<"Exp", 12, "exp">,
-  I32EnumAttrCase<"Exp2", 13, "exp2">, I32EnumAttrCase<"Log", 14, "log">, I32EnumAttrCase<"Log2", 15, "log2">,
-  I32EnumAttrCase<"Log10", 16, "log10">, I32EnumAttrCase<"Log1p", 17, "log1p">, I32EnumAttrCase<"Sqrt", 18, "sqrt">,
-  I32EnumAttrCase<"Rsqrt", 19, "rsqrt">, I32EnumAttrCase<"Rec", 20, "rec">, I32EnumAttrCase<"Sin", 21, "sin">,
-  I32EnumAttrCase<"Cos", 22, "cos">, I32EnumAttrCase<"Tan", 23, "tan">, I32EnumAttrCase<"Tanh", 24, "tanh">,
-  I32EnumAttrCase<"Sigmoid", 25, "sigmoid">, I32EnumAttrCase<"Erf", 26, "erf">, I32EnumAttrCase<"Floor", 27, "floor">,
-  I32EnumAttrCase<"Ceil", 28, "ceil">, I32EnumAttrCase<"Nearest", 29, "round">, I32EnumAttrCase<"Trunc", 30, "trunc">,
-  I32EnumAttrCase<"Rint", 31, "rint">, I32EnumAttrCase<"Not", 32, "not">, I32EnumAttrCase<"Relu", 33, "relu">,
-  I32EnumAttrCase<"IsNan", 34, "isnan">, I32EnumAttrCase<"IsInf", 35, "isinf">, I32EnumAttrCase<"IsFinite", 36, "isfinite">,
-  I32EnumAttrCase<"Add", 50, "add">, I32EnumAttrCase<"Sub", 51, "sub">, I32EnumAttrCase<"Mul", 52, "mul">,
-  I32EnumAttrCase<"Div", 53, "div">, I32EnumAttrCase<"Rem", 54, "rem">, I32EnumAttrCase<"FloorDiv", 55, "floordiv">,
-  I32EnumAttrCase<"FloorMod", 56, "floormod">, I32EnumAttrCase<"Max", 57, "max">, I32EnumAttrCase<"Min", 58, "min">,
-  I32EnumAttrCase<"MaxNum", 59, "maxnum">, I32EnumAttrCase<"MinNum", 60, "minnum">, I32EnumAttrCase<"And", 61, "and">,
-  I32EnumAttrCase<"Or", 62, "or">, I32EnumAttrCase<"Xor", 63, "xor">, I32EnumAttrCase<"Shl", 64, "shl">,
-  I32EnumAttrCase<"Shr", 65, "shr">, I32EnumAttrCase<"Pow", 66, "pow">,
-  I32EnumAttrCase<"EQ", 80, "eq">, I32EnumAttrCase<"NE", 81, "ne">, I32EnumAttrCase<"LT", 82, "lt">,
-  I32EnumAttrCase<"LE", 83, "le">, I32EnumAttrCase<"GT", 84, "gt">, I32EnumAttrCase<"GE", 85, "ge">,
-  I32EnumAttrCase<"Select", 90, "select">]>;
-def Tile_FnAttr : Tile_EnumAttr<Tile_FnEnum, "fn">;
+def Tile_FnAttr : Tile_EnumAttr<Shared_FnEnum, "fn">;
 
 #endif

@@ -7,32 +7,7 @@
 
 using namespace mlir;
 using namespace tilewright::tile;
-using tilewright::AccessKind;
-using tilewright::Box;
-
-//===-- Text of boxes ---------------------------------------------------------------------------===//
-
-/// Prints `(%a[%i] [%m] : type, ...)`.
-static void printBoxes(OpAsmPrinter &printer, Operation *, OperandRange buffers, TypeRange types, OperandRange offsets,
-                       OperandRange sizes) {
-  printer << '(';
-  for (auto [index, buffer] : llvm::enumerate(buffers)) {
-    Box box = boxOf(buffers, offsets, sizes, index);
-    printer << (index ? ", " : "") << buffer << '[' << box.offsets << "] [" << box.sizes << "] : " << types[index];
-  }
-  printer << ')';
-}
-
-static ParseResult parseBoxes(OpAsmParser &parser, SmallVectorImpl<OpAsmParser::UnresolvedOperand> &buffers,
-                              SmallVectorImpl<Type> &types, SmallVectorImpl<OpAsmParser::UnresolvedOperand> &offsets,
-                              SmallVectorImpl<OpAsmParser::UnresolvedOperand> &sizes) {
-  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, [&]() -> ParseResult {
-    return failure(parser.parseOperand(buffers.emplace_back()) ||
-                   parser.parseOperandList(offsets, AsmParser::Delimiter::Square) ||
-                   parser.parseOperandList(sizes, AsmParser::Delimiter::Square) ||
-                   parser.parseColonType(types.emplace_back()));
-  });
-}
+using namespace tilewright;
 
 #define GET_OP_CLASSES
 #include "tilewright/tile/TileOps.cpp.inc"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "tilewright/support/Access.h"
+#include "tilewright/support/Boxes.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,8 +24,21 @@
 
 namespace tilewright::tile {
 
-/// Slices box `index` out of operands that are concatenated by rank.
-Box boxOf(mlir::OperandRange buffers, mlir::OperandRange offsets, mlir::OperandRange sizes, unsigned index);
+// The shared enumerations and box helpers under this dialect's name.
+using tilewright::Core;
+using tilewright::Fn;
+using tilewright::ReduceKind;
+using tilewright::Round;
+using tilewright::boxOf;
+using tilewright::constantOf;
+using tilewright::staticSizes;
+using tilewright::stringifyCore;
+using tilewright::stringifyFn;
+using tilewright::stringifyReduceKind;
+using tilewright::stringifyRound;
+using tilewright::symbolizeFn;
+using tilewright::symbolizeReduceKind;
+using TileAccess = AccessInterface;
 
 /// The scope of a buffer; memrefs without a memory space are global.
 Scope scopeOf(mlir::Value buffer);
@@ -37,12 +50,6 @@ bool isOnChip(Scope scope);
 
 /// Type of a scalar that holds an element: integers become signless.
 mlir::Type scalarTypeOf(mlir::Type elementType);
-
-/// The constant behind an index or integer value.
-std::optional<int64_t> constantOf(mlir::Value value);
-
-/// Sizes of a box; kDynamic where they are run-time values.
-llvm::SmallVector<int64_t> staticSizes(const Box &box);
 
 /// Name given by the author: of the alloc, or of the function argument.
 llvm::StringRef nameOf(mlir::Value buffer);
@@ -57,8 +64,6 @@ inline constexpr llvm::StringLiteral kSymbolsAttr = "tile.symbols";      ///< st
 inline constexpr llvm::StringLiteral kUserAttr = "tile.user";            ///< unit on allocs the author wrote
 
 } // namespace tilewright::tile
-
-#include "tilewright/tile/TileInterfaces.h.inc"
 
 #define GET_OP_CLASSES
 #include "tilewright/tile/TileOps.h.inc"

@@ -3,7 +3,7 @@
 #define TILEWRIGHT_TILE_OPS
 
 include "tilewright/tile/TileDialect.td"
-include "tilewright/tile/TileInterfaces.td"
+include "tilewright/support/AccessInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/IR/OpAsmInterface.td"
@@ -71,7 +71,7 @@ def Tile_ParallelOp : Tile_Op<"parallel", [SingleBlockImplicitTerminator<"EndOp"
 
 //===--- Element access ----------------------------------------------------------------------------------------------===//
 
-def Tile_LoadOp : Tile_Op<"load", [DeclareOpInterfaceMethods<Tile_AccessInterface>]> {
+def Tile_LoadOp : Tile_Op<"load", [DeclareOpInterfaceMethods<AccessInterface>]> {
   let summary = "read one element; outside a global buffer it is `pad` or 0";
   let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$buffer, Variadic<Index>:$indices, OptionalAttr<F64Attr>:$pad);
   let results = (outs AnyType:$result);
@@ -79,7 +79,7 @@ def Tile_LoadOp : Tile_Op<"load", [DeclareOpInterfaceMethods<Tile_AccessInterfac
   let hasVerifier = 1;
 }
 
-def Tile_StoreOp : Tile_Op<"store", [DeclareOpInterfaceMethods<Tile_AccessInterface>]> {
+def Tile_StoreOp : Tile_Op<"store", [DeclareOpInterfaceMethods<AccessInterface>]> {
   let summary = "write one element; outside a global buffer it is dropped";
   let arguments = (ins AnyType:$value, Arg<AnyMemRef, "", [MemWrite]>:$buffer, Variadic<Index>:$indices);
   let assemblyFormat = "$value `,` $buffer `[` $indices `]` attr-dict `:` type($value) `,` type($buffer)";
@@ -91,7 +91,7 @@ def Tile_StoreOp : Tile_Op<"store", [DeclareOpInterfaceMethods<Tile_AccessInterf
 /// An op over boxes. Box k is `buffers[k]` with its slice of `offsets` and `sizes`, concatenated in buffer order by rank.
 /// Text: `(%a[%i, %j] [%m, %n] : memref<...>, ...)`, destination first.
 class Tile_BoxOp<string mnemonic, list<Trait> traits = []>
-    : Tile_Op<mnemonic, !listconcat([AttrSizedOperandSegments, Tile_AccessInterface, MemoryEffects<[MemRead, MemWrite]>],
+    : Tile_Op<mnemonic, !listconcat([AttrSizedOperandSegments, AccessInterface, MemoryEffects<[MemRead, MemWrite]>],
                                     traits)> {
   let hasVerifier = 1;
   code boxMethods = [{
