@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef TILEWRIGHT_NPU_ENUMS
+#define TILEWRIGHT_NPU_ENUMS
+
+include "mlir/IR/EnumAttr.td"
+
+class Npu_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::tilewright::npu";
+  let genSpecializedAttr = 0;
+}
+
+def Npu_SpaceEnum : Npu_Enum<"Space", "a memory of the NPU", [
+  I32EnumAttrCase<"GM", 0, "gm">, I32EnumAttrCase<"Workspace", 1, "workspace">, I32EnumAttrCase<"L1", 2, "l1">,
+  I32EnumAttrCase<"L0A", 3, "l0a">, I32EnumAttrCase<"L0B", 4, "l0b">, I32EnumAttrCase<"L0C", 5, "l0c">,
+  I32EnumAttrCase<"UB", 6, "ub">, I32EnumAttrCase<"Reg", 7, "reg">]>;
+
+def Npu_PipeEnum : Npu_Enum<"Pipe", "an in-order instruction queue of a core", [
+  I32EnumAttrCase<"S", 0>, I32EnumAttrCase<"V", 1>, I32EnumAttrCase<"M", 2>, I32EnumAttrCase<"MTE1", 3>,
+  I32EnumAttrCase<"MTE2", 4>, I32EnumAttrCase<"MTE3", 5>, I32EnumAttrCase<"FIX", 6>, I32EnumAttrCase<"All", 7>]>;
+
+#endif
