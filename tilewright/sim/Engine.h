@@ -73,6 +73,7 @@ struct TraceEvent {
   Pipe pipe = Pipe::S;
   float start = 0, end = 0; ///< cycles
   int32_t templateId = -1;
+  uint64_t bytes = 0; ///< GM bytes of a transfer
 };
 
 struct TraceCore {

@@ -22,7 +22,8 @@ struct ResolvedView {
 /// A tile instruction ready to take effect.
 struct ResolvedOp {
   TileOp op = TileOp::Copy;
-  uint8_t fn = 0, flags = 0;
+  uint16_t fn = 0; ///< Scan: the dimension in the high byte
+  uint8_t flags = 0;
   RoundMode round = RoundMode::Rint;
   uint8_t numOperands = 0, numScalars = 0;
   std::array<ResolvedView, 4> operands{};

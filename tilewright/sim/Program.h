@@ -105,7 +105,7 @@ inline constexpr uint8_t kAccumulate = 1, kReverse = 2;    ///< Reduce, Scan
 /// One tile instruction as issued; everything that varies at run time is in `Ref`s.
 struct Template {
   TileOp op = TileOp::Copy;
-  uint8_t fn = 0;    ///< UnaryFn, BinaryFn, CompareFn or ReduceFn
+  uint16_t fn = 0;   ///< UnaryFn, BinaryFn, CompareFn or ReduceFn
   uint8_t flags = 0;
   RoundMode round = RoundMode::Rint;
   std::vector<View> operands;

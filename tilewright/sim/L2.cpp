@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tilewright/sim/L2.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace tilewright::sim {
+namespace {
+
+/// Mixes an address so that its high bits are good for choosing.
+uint64_t mix(uint64_t value) {
+  value ^= value >> 29;
+  value *= 0x9E3779B97F4A7C15u;
+  value ^= value >> 32;
+  return value * 0xD6E8FEB86659FD93u;
+}
+
+} // namespace
+
+L2Cache::L2Cache(const machine::Machine &chip, unsigned sampleShift)
+    : lineShift(std::countr_zero(static_cast<unsigned>(chip.l2LineBytes))),
+      sectorShift(std::countr_zero(static_cast<unsigned>(chip.l2SectorBytes))),
+      sectorsPerLine(1u << (lineShift - sectorShift)), sampleShift(sampleShift),
+      ways(static_cast<unsigned>(chip.l2Ways)), unalignedFactor(chip.unalignedLineFactor) {
+  const double lines = static_cast<double>(chip.l2Bytes) * chip.l2EffectiveFraction /
+                       chip.l2LineBytes / static_cast<double>(1u << sampleShift);
+  sets = std::max<uint64_t>(1, static_cast<uint64_t>(lines / ways));
+  entries.assign(sets * ways, 0);
+}
+
+L2Access L2Cache::access(const GmTraffic &traffic, bool write) {
+  L2Access result;
+  const uint64_t line = uint64_t(1) << lineShift;
+  uint64_t rows = traffic.rows, rowBytes = traffic.rowBytes;
+  result.bytes = rows * rowBytes * traffic.planes;
+  if (result.bytes == 0)
+    return result;
+  // Rows that follow each other are one run, which costs as much as one row per line.
+  const bool contiguous = rows == 1 || traffic.stride == rowBytes;
+  if (contiguous) {
+    rowBytes *= rows;
+    rows = 1;
+  }
+  const uint64_t costRows = contiguous ? (rowBytes + line - 1) / line : rows;
+  result.rows = costRows * traffic.planes;
+  for (uint32_t plane = 0; plane < traffic.planes; ++plane) {
+    uint64_t address = traffic.address + plane * traffic.planeStride;
+    for (uint64_t row = 0; row < rows; ++row, address += traffic.stride)
+      touchRow(address, rowBytes, write, result);
+  }
+  return result;
+}
+
+/// Rule of the price: a row of a line or more whose ends do not fit the lines pays for every line
+/// that it touches, times a factor; a shorter row pays for the sectors that it touches.
+void L2Cache::touchRow(uint64_t address, uint64_t bytes, bool write, L2Access &result) {
+  const uint64_t last = address + bytes - 1;
+  const uint64_t firstLine = address >> lineShift, lastLine = last >> lineShift;
+  const uint64_t firstSector = address >> sectorShift, lastSector = last >> sectorShift;
+  if (bytes < (uint64_t(1) << lineShift))
+    result.chargedBytes += static_cast<double>((lastSector - firstSector + 1) << sectorShift);
+  else if (address & ((uint64_t(1) << lineShift) - 1))
+    result.chargedBytes +=
+        static_cast<double>((lastLine - firstLine + 1) << lineShift) * unalignedFactor;
+  else
+    result.chargedBytes += static_cast<double>(bytes);
+
+  const unsigned all = (1u << sectorsPerLine) - 1;
+  const uint64_t inGroup = (uint64_t(1) << sampleShift) - 1;
+  for (uint64_t group = firstLine >> sampleShift; group <= lastLine >> sampleShift; ++group) {
+    const uint64_t pick = sampleShift ? mix(group) >> (64 - sampleShift) : 0;
+    const uint64_t line = (group << sampleShift) | (pick & inGroup);
+    if (line < firstLine || line > lastLine)
+      continue;
+    unsigned sectors = all;
+    if (line == firstLine)
+      sectors &= all << (firstSector & (sectorsPerLine - 1));
+    if (line == lastLine)
+      sectors &= all >> (sectorsPerLine - 1 - (lastSector & (sectorsPerLine - 1)));
+    touchLine(line, sectors & all, write, result);
+  }
+}
+
+void L2Cache::touchLine(uint64_t line, unsigned sectors, bool write, L2Access &result) {
+  result.sampledSectors += std::popcount(sectors);
+  // The high half of the hash times the number of sets picks one without a division.
+  const uint64_t set = ((mix(line ^ 0x5851F42Du) >> 32) * sets) >> 32;
+  uint64_t *entry = &entries[set * ways];
+  const uint64_t tag = line + 1; // 0 is a free place
+  unsigned way = 0;
+  while (way < ways && entry[way] && entry[way] >> 16 != tag)
+    ++way;
+  uint64_t found = 0;
+  if (way < ways) {
+    found = entry[way];
+  } else {
+    way = ways - 1;
+    const unsigned dirty = std::popcount(entry[way] & 0xFF);
+    result.evictedDirtyBytes += static_cast<double>(uint64_t(dirty) << (sectorShift + sampleShift));
+  }
+  std::copy_backward(entry, entry + way, entry + way + 1);
+  const unsigned valid = static_cast<unsigned>(found >> 8) & 0xFF;
+  unsigned dirty = static_cast<unsigned>(found) & 0xFF;
+  if (write)
+    dirty |= sectors;
+  else
+    result.missedSectors += std::popcount(sectors & ~valid);
+  entry[0] = tag << 16 | uint64_t(valid | sectors) << 8 | dirty;
+}
+
+} // namespace tilewright::sim

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "tilewright/machine/Machine.h"
+#include "tilewright/sim/Record.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tilewright::sim {
+
+/// What one transfer met in the L2. Sector counts of the sampled lines only, the rest exact.
+struct L2Access {
+  uint64_t bytes = 0;           ///< as asked for
+  uint64_t rows = 0;            ///< as the cost rules count them: a contiguous run has one per line
+  double chargedBytes = 0;      ///< with the price of rows that are short or not aligned to lines
+  uint64_t sampledSectors = 0;  ///< sectors touched in sampled lines
+  uint64_t missedSectors = 0;   ///< reads: of these, not present
+  double evictedDirtyBytes = 0; ///< written back to make room, scaled up to all lines
+};
+
+/// The L2: sectored lines, write-back, least recently used, writes allocate without a fetch.
+/// Only one line in `1 << sampleShift` is followed: in each aligned group of that many lines the
+/// one that a hash of the group's address picks, so results depend on addresses alone.
+class L2Cache {
+public:
+  L2Cache(const machine::Machine &chip, unsigned sampleShift);
+
+  L2Access access(const GmTraffic &traffic, bool write);
+
+private:
+  void touchRow(uint64_t address, uint64_t bytes, bool write, L2Access &result);
+  void touchLine(uint64_t line, unsigned sectors, bool write, L2Access &result);
+
+  unsigned lineShift, sectorShift, sectorsPerLine, sampleShift;
+  unsigned ways;
+  uint64_t sets;
+  double unalignedFactor;
+  /// Per set its lines, most recent first: line << 16 | valid sectors << 8 | dirty sectors; 0 is
+  /// free.
+  std::vector<uint64_t> entries;
+};
+
+} // namespace tilewright::sim
