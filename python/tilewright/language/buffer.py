@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Buffers, their elements and regions, and the annotations that declare tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..dtypes import DType, dtype
+from .builder import current
+from .expr import Expr, to_value, to_values
+from .symbols import Symbolic
+
+
+def normalize_shape(shape: Any) -> tuple[Any, ...]:
+    """A shape given as a tuple, list, or a single size."""
+    if isinstance(shape, (tuple, list)):
+        return tuple(_size(s) for s in shape)
+    if hasattr(shape, "__iter__") and not isinstance(shape, (Expr, Symbolic, str)):
+        return tuple(_size(s) for s in shape)
+    return (_size(shape),)
+
+
+def _size(size: Any) -> Any:
+    if isinstance(size, float) and size.is_integer():
+        return int(size)
+    if isinstance(size, Expr) and size.constant is not None:
+        return int(size)
+    return size
+
+
+class Buffer:
+    """A tensor parameter or an on-chip tile."""
+
+    __slots__ = ("core", "scope_name", "shape")
+
+    def __init__(self, core: Any, shape: tuple[Any, ...], scope_name: str = "global") -> None:
+        self.core = core
+        self.shape = shape
+        self.scope_name = scope_name
+
+    @property
+    def name(self) -> str:
+        return current().core.name_of(self.core)
+
+    @property
+    def dtype(self) -> DType:
+        return DType(self.core.dtype)
+
+    @property
+    def scope(self) -> str:
+        """TileLang's spelling of where the buffer lives: "global", "shared.dyn", "local.fragment", ..."""
+        return self.scope_name
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def rename(self, name: str) -> None:
+        """Names a tile after the variable it was assigned to."""
+        current().core.rename(self.core, name)
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def __iter__(self) -> Any:
+        raise TypeError(
+            "a buffer cannot be iterated in Python; loop over its indices with T.serial or T.Parallel"
+        )
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, index: Any) -> Element | Region:
+        parts = self._expand(index)
+        if len(parts) < len(self.shape) or any(isinstance(p, slice) for p in parts):
+            return Region(self, parts)
+        return Element(self, parts)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """`A[i, j] = v`: stores with conversion. Writing to a slice fills or copies it."""
+        target = self[index]
+        if isinstance(target, Element):
+            target.store(value)
+            return
+        from . import tile_ops
+
+        if isinstance(value, (Buffer, Region)):
+            tile_ops.copy(value, target)
+        else:
+            tile_ops.fill(target, value)
+
+    def _expand(self, index: Any) -> list[Any]:
+        """Index parts with `...` replaced by full slices."""
+        parts = list(index) if isinstance(index, (tuple, list)) else [index]
+        if any(p is Ellipsis for p in parts):
+            at = next(i for i, p in enumerate(parts) if p is Ellipsis)
+            missing = len(self.shape) - (len(parts) - 1)
+            parts[at : at + 1] = [slice(None)] * missing
+        if len(parts) > len(self.shape):
+            raise IndexError(
+                f"buffer {self.name} has {len(self.shape)} dimensions, found {len(parts)} indices"
+            )
+        return parts
+
+    def operand(self) -> Any:
+        """This buffer as an operand of a tile operation."""
+        from .. import _core
+
+        return _core.Operand(self.core)
+
+    def whole(self) -> Any:
+        return self.operand()
+
+    def __repr__(self) -> str:
+        return f"<{self.scope_name} buffer {self.dtype}{list(self.shape)}>"
+
+
+class Element(Expr):
+    """`A[i, j]`: one element, or the corner where a box starts. Read at each use as a value."""
+
+    __slots__ = ("buffer", "indices")
+
+    def __init__(self, buffer: Buffer, indices: list[Any]) -> None:
+        self.buffer = buffer
+        self.indices = current().core.element_indices(buffer.core, to_values(indices))
+
+    def core_value(self) -> Any:
+        return current().core.load(self.buffer.core, self.indices)
+
+    @property
+    def dtype(self) -> DType:
+        return self.buffer.dtype
+
+    @property
+    def constant(self) -> None:
+        return None
+
+    def store(self, value: Any) -> None:
+        """Writes the element, converting to the buffer's type."""
+        current().core.store(to_value(value), self.buffer.core, self.indices)
+
+    def operand(self) -> Any:
+        from .. import _core
+
+        return _core.Operand.corner(self.buffer.core, self.indices)
+
+    def __repr__(self) -> str:
+        return f"<element of {self.buffer!r}>"
+
+
+class Region:
+    """`A[a:b, c]`: a box of a buffer."""
+
+    __slots__ = ("buffer", "core")
+
+    def __init__(self, buffer: Buffer, parts: list[Any]) -> None:
+        self.buffer = buffer
+        parts = [*parts, *[slice(None)] * (len(buffer.shape) - len(parts))]
+        starts: list[Any] = []
+        stops: list[Any] = []
+        for part in parts:
+            if isinstance(part, slice):
+                if part.step is not None and part.step != 1:
+                    raise ValueError(
+                        f"buffer {buffer.name} is sliced with step {part.step}; only step 1 is allowed: "
+                        "use T.Parallel with a computed index"
+                    )
+                starts.append(to_value(0 if part.start is None else part.start))
+                stops.append(None if part.stop is None else to_value(part.stop))
+            else:
+                starts.append(to_value(part))
+                stops.append(None)
+        scalar = [not isinstance(p, slice) for p in parts]
+        self.core = current().core.region(buffer.core, starts, stops, scalar)
+
+    @property
+    def dtype(self) -> DType:
+        return self.buffer.dtype
+
+    @property
+    def scope(self) -> str:
+        return self.buffer.scope
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """Extents, 1 for dimensions with a scalar index."""
+        return tuple(
+            s.constant if s.is_constant else Expr(s) for s in self.core.sizes
+        )
+
+    def operand(self) -> Any:
+        return self.core
+
+    def __getitem__(self, index: Any) -> Any:
+        """Elements of a region that is itself indexed, relative to its start."""
+        kept = [i for i, scalar in enumerate(self.core.scalars) if not scalar]
+        parts = list(index) if isinstance(index, (tuple, list)) else [index]
+        if len(parts) == len(self.buffer.shape):
+            kept = list(range(len(parts)))
+        if len(parts) != len(kept) or any(isinstance(p, slice) for p in parts):
+            raise IndexError(
+                f"a slice of {self.buffer.name} with {len(kept)} dimensions can only be indexed by as many scalars"
+            )
+        full = [Expr(s) for s in self.core.starts]
+        for dim, part in zip(kept, parts, strict=True):
+            full[dim] = full[dim] + part
+        return Element(self.buffer, full)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        return f"<region of {self.buffer!r}>"
+
+
+def operand(value: Any, what: str = "operand") -> Any:
+    """The `_core.Operand` behind a buffer, element or region."""
+    found = getattr(value, "operand", None)
+    if found is None:
+        raise TypeError(
+            f"{what} is {value!r}; allowed are a buffer, a corner A[i, j] and a region A[a:b, c:d]"
+        )
+    return found()
+
+
+def is_box(value: Any) -> bool:
+    return isinstance(value, (Buffer, Element, Region))
+
+
+class TensorType:
+    """The annotation of a tensor parameter."""
+
+    __slots__ = ("dtype", "scope", "shape", "strides")
+
+    def __init__(
+        self, shape: Any, element: Any = "float32", scope: str = "global", strides: Any = None
+    ) -> None:
+        self.shape = normalize_shape(shape)
+        self.dtype = dtype(element)
+        self.scope = scope
+        self.strides = strides
+
+    def __repr__(self) -> str:
+        return f"T.Tensor({self.shape}, {self.dtype!r})"
+
+
+class _TensorFactory:
+    """`T.Tensor(shape, dtype)` and `T.Tensor[shape, dtype]`."""
+
+    def __init__(self, scope: str) -> None:
+        self._scope = scope
+
+    def __call__(
+        self, shape: Any, dtype: Any = "float32", data: Any = None, strides: Any = None, **_: Any
+    ) -> TensorType:
+        if strides is not None:
+            raise TypeError(
+                "T.Tensor with strides is not supported yet; pass a contiguous tensor and leave strides out"
+            )
+        return TensorType(shape, dtype, self._scope)
+
+    def __getitem__(self, item: Any) -> TensorType:
+        if not isinstance(item, tuple) or len(item) != 2:
+            raise TypeError("T.Tensor[...] takes a shape and an element type: T.Tensor[(M, N), 'float16']")
+        return TensorType(item[0], item[1], self._scope)
+
+    def __instancecheck__(self, value: Any) -> bool:
+        return isinstance(value, Buffer)
+
+
+Tensor = _TensorFactory("global")
+FragmentBuffer = _TensorFactory("local.fragment")
+SharedBuffer = _TensorFactory("shared.dyn")
+LocalBuffer = _TensorFactory("local")
