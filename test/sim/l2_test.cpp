@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "RecordBuilder.h"
+
+#include "tilewright/sim/L2.h"
+
+#include <gtest/gtest.h>
+
+using namespace tilewright;
+using namespace tilewright::sim;
+using namespace tilewright::sim::test;
+
+namespace {
+
+/// A cache of `lines` lines in all, so that it is one set of that many ways.
+machine::Machine tinyCache(int lines) {
+  machine::Machine machine = chip("910b3");
+  machine.l2Bytes = lines * 512;
+  machine.l2EffectiveFraction = 1;
+  machine.l2Ways = lines;
+  return machine;
+}
+
+GmTraffic lineAt(uint64_t line) { return {line * 512, 1, 512, 512}; }
+
+TEST(L2, LeastRecentlyUsed) {
+  L2Cache cache(tinyCache(4), 0);
+  for (uint64_t line : {0, 1, 2, 3})
+    EXPECT_EQ(cache.access(lineAt(line), false).missedSectors, 4u);
+  EXPECT_EQ(cache.access(lineAt(0), false).missedSectors, 0u);
+  EXPECT_EQ(cache.access(lineAt(4), false).missedSectors, 4u); // drops 1
+  EXPECT_EQ(cache.access(lineAt(0), false).missedSectors, 0u);
+  EXPECT_EQ(cache.access(lineAt(2), false).missedSectors, 0u);
+  EXPECT_EQ(cache.access(lineAt(1), false).missedSectors, 4u);
+}
+
+TEST(L2, Sectors) {
+  L2Cache cache(tinyCache(4), 0);
+  EXPECT_EQ(cache.access({0, 1, 128, 128}, false).missedSectors, 1u);
+  EXPECT_EQ(cache.access({0, 1, 512, 512}, false).missedSectors, 3u);
+  // 200 bytes from 100 on touch three sectors of 128.
+  L2Access access = cache.access({512 + 100, 1, 200, 200}, false);
+  EXPECT_EQ(access.missedSectors, 3u);
+  EXPECT_EQ(access.chargedBytes, 3 * 128);
+  EXPECT_EQ(access.bytes, 200u);
+}
+
+TEST(L2, WriteBack) {
+  L2Cache cache(tinyCache(2), 0);
+  EXPECT_EQ(cache.access({0, 1, 256, 256}, true).missedSectors, 0u);
+  EXPECT_EQ(cache.access({0, 1, 256, 256}, false).missedSectors, 0u) << "written, so present";
+  EXPECT_EQ(cache.access(lineAt(1), false).evictedDirtyBytes, 0);
+  EXPECT_EQ(cache.access(lineAt(2), false).evictedDirtyBytes, 256);
+  EXPECT_EQ(cache.access(lineAt(3), false).evictedDirtyBytes, 0) << "clean line";
+}
+
+TEST(L2, RowsAndAlignment) {
+  machine::Machine machine = chip("910b3");
+  L2Cache cache(machine, 0);
+  EXPECT_EQ(cache.access({0, 8, 1024, 4096}, false).chargedBytes, 8192);
+  // 1024 bytes from 256 on touch three lines; every row but the aligned ones pays for them.
+  EXPECT_NEAR(cache.access({256, 8, 1024, 4096}, false).chargedBytes,
+              8 * 3 * 512 * machine.unalignedLineFactor, 1e-9);
+  EXPECT_EQ(cache.access({0, 8, 1024, 4096}, false).rows, 8u);
+  EXPECT_EQ(cache.access({0, 8, 1024, 1024}, false).rows, 16u) << "contiguous: one per line";
+  EXPECT_EQ(cache.access({0, 8, 1024, 4096, 3, 65536}, false).rows, 24u);
+  EXPECT_EQ(cache.access({0, 0, 1024, 4096}, false).bytes, 0u);
+}
+
+/// Miss share of a walk over `bytes` bytes that is done twice.
+double secondPassMisses(unsigned shift, uint64_t bytes) {
+  L2Cache cache(chip("910b3"), shift);
+  uint64_t sectors = 0, missed = 0;
+  for (int pass = 0; pass < 2; ++pass)
+    for (uint64_t at = 0; at < bytes; at += 65536) {
+      L2Access access = cache.access({at, 1, 65536, 65536}, false);
+      sectors += pass * access.sampledSectors;
+      missed += pass * access.missedSectors;
+    }
+  return static_cast<double>(missed) / static_cast<double>(sectors);
+}
+
+TEST(L2, SamplingIsCloseToExact) {
+  EXPECT_LT(secondPassMisses(0, 64 << 20), 0.01);
+  EXPECT_LT(secondPassMisses(4, 64 << 20), 0.01);
+  EXPECT_GT(secondPassMisses(4, 256 << 20), 0.97);
+  // Near the capacity of 139 MB the share in between agrees too.
+  EXPECT_NEAR(secondPassMisses(4, 140u << 20), secondPassMisses(0, 140u << 20), 0.05);
+}
+
+} // namespace
