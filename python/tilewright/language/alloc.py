@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""On-chip tiles, scalar variables and output tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..dtypes import check_supported, dtype
+from .buffer import Buffer, normalize_shape
+from .builder import current
+from .expr import Var, to_value
+from .symbols import Symbolic
+
+#: TileLang's scope spelling -> scope of the tile dialect.
+SCOPES = {
+    "shared": "shared",
+    "shared.dyn": "shared",
+    "local.fragment": "fragment",
+    "local": "fragment",
+    "local.var": "local",
+    "ub": "ub",
+    "l1": "l1",
+    "l0a": "l0a",
+    "l0b": "l0b",
+    "l0c": "l0c",
+}
+
+
+def _alloc(function: str, shape: Any, element: Any, scope: str) -> Buffer:
+    if scope not in SCOPES:
+        raise ValueError(f"{function}: unknown scope {scope!r}; allowed are {', '.join(SCOPES)}")
+    sizes = normalize_shape(shape)
+    for position, size in enumerate(sizes):
+        if isinstance(size, Symbolic) or not hasattr(size, "__index__") or _runtime(size):
+            raise ValueError(
+                f"{function}: dimension {position} of the tile is {size!r}, known only at run time; on-chip "
+                "tiles need sizes known at compile time: allocate the largest size and use a part of it"
+            )
+    plain = [int(s) for s in sizes]
+    core = current().core.alloc(function, check_supported(dtype(element)), plain, SCOPES[scope])
+    return Buffer(core, tuple(plain), scope)
+
+
+def _runtime(size: Any) -> bool:
+    return getattr(size, "constant", 0) is None
+
+
+def alloc_shared(shape: Any, dtype: Any, scope: str = "shared.dyn") -> Buffer:
+    """A tile on the chip, shared by the whole block; its place is chosen by the compiler."""
+    return _alloc("alloc_shared", shape, dtype, scope)
+
+
+def alloc_fragment(shape: Any, dtype: Any, scope: str = "local.fragment") -> Buffer:
+    """A tile on the chip for accumulators and intermediate results."""
+    return _alloc("alloc_fragment", shape, dtype, scope)
+
+
+def alloc_local(shape: Any, dtype: Any, scope: str = "local") -> Buffer:
+    """A small tile of the block."""
+    return _alloc("alloc_local", shape, dtype, scope)
+
+
+def _expert(function: str, shape: Any, element: Any, scope: str) -> Buffer:
+    current().expert_names.add(function)
+    return _alloc(function, shape, element, scope)
+
+
+def alloc_ub(shape: Any, dtype: Any) -> Buffer:
+    """A tile in the unified buffer of the vector core."""
+    return _expert("alloc_ub", shape, dtype, "ub")
+
+
+def alloc_L1(shape: Any, dtype: Any) -> Buffer:
+    """A tile in L1, where the cube core's operands wait."""
+    return _expert("alloc_L1", shape, dtype, "l1")
+
+
+def alloc_L0A(shape: Any, dtype: Any) -> Buffer:
+    """A tile in L0A, the cube's left operand."""
+    return _expert("alloc_L0A", shape, dtype, "l0a")
+
+
+def alloc_L0B(shape: Any, dtype: Any) -> Buffer:
+    """A tile in L0B, the cube's right operand."""
+    return _expert("alloc_L0B", shape, dtype, "l0b")
+
+
+def alloc_L0C(shape: Any, dtype: Any) -> Buffer:
+    """A tile in L0C, the cube's accumulator."""
+    return _expert("alloc_L0C", shape, dtype, "l0c")
+
+
+def alloc_var(dtype: Any, *args: Any, init: Any = None, scope: str = "local.var") -> Var:
+    """A mutable scalar, `x = T.alloc_var("int32", init=0)`; zero without `init`."""
+    for arg in args:
+        if isinstance(arg, str):
+            scope = arg
+        else:
+            init = arg
+    from .. import dtypes
+
+    element = check_supported(dtypes.dtype(dtype))
+    core = current().core.alloc("alloc_var", element, [], "local")
+    found = Var(Buffer(core, (), "local.var"))
+    current().core.store(to_value(0 if init is None else init), core, [])
+    return found
+
+
+def empty(*shape: Any, dtype: Any = "float32") -> Buffer:
+    """A tensor that the kernel fills and returns: `T.empty((M, N), dtype)` or `T.empty(M, N)`."""
+    from .. import dtypes
+
+    if shape and isinstance(shape[0], (tuple, list)):
+        if len(shape) > 2:
+            raise TypeError("T.empty takes a shape and an element type")
+        if len(shape) == 2:
+            dtype = shape[1]
+        sizes = normalize_shape(shape[0])
+    else:
+        parts = list(shape)
+        if parts and isinstance(parts[-1], str):
+            dtype = parts.pop()
+        sizes = normalize_shape(tuple(parts))
+    if not sizes:
+        raise ValueError("T.empty needs at least one dimension; return a (1,) tensor for a scalar")
+    builder = current()
+    return builder.add_output(f"out{len(builder.outputs)}", sizes, dtypes.dtype(dtype))

@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operations on whole tiles: copy, gemm, fill, reductions, scans, atomics, print and assert."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .buffer import Buffer, Element, Region, is_box, operand
+from .builder import current
+from .expr import Expr, Var, as_expr, read, to_bool, to_value, to_values
+
+
+def _sizes(size: Any) -> list[Any]:
+    """The peer's `size` list; empty when it was not given."""
+    if size is None:
+        return []
+    return to_values(size if isinstance(size, (list, tuple)) else [size])
+
+
+def copy(src: Any, dst: Any, coalesced_width: Any = None, size: Any = None, **hints: Any) -> None:
+    """Copies a box between any two places, converting element types.
+
+    Operands are buffers, corners `A[i, j]` and regions `A[a:b, c]`; a corner takes its extents from the
+    other side or from `size`. Outside a global tensor reads give 0 and writes are dropped.
+    """
+    if size is None and isinstance(coalesced_width, (list, tuple)):
+        size = coalesced_width
+    if not is_box(src) and not isinstance(src, Var) and is_box(dst):
+        fill(dst, src)
+        return
+    current().core.copy(operand(src, "src of T.copy"), operand(dst, "dst of T.copy"), _sizes(size))
+
+
+def gemm(A: Any, B: Any, C: Any, *args: Any, **options: Any) -> None:
+    """C = (clear ? 0 : C) + op(A) . op(B).
+
+    Accepts both `gemm(A, B, C, transpose_A, transpose_B, policy, clear_accum=...)` and
+    `gemm(A, B, C, size, initC, a_transpose, b_transpose)`; the fourth positional argument decides.
+    """
+    peer = bool(args) and (args[0] is None or isinstance(args[0], (list, tuple)))
+    names = (
+        ("size", "initC", "a_transpose", "b_transpose")
+        if peer
+        else ("transpose_A", "transpose_B", "policy", "clear_accum", "k_pack", "wg_wait")
+    )
+    if len(args) > len(names):
+        raise TypeError(f"T.gemm takes at most {3 + len(names)} positional arguments, found {3 + len(args)}")
+    for name, value in zip(names, args, strict=False):
+        if name in options:
+            raise TypeError(f"T.gemm got {name} twice")
+        options[name] = value
+    known = _GEMM_OPTIONS
+    for name in options:
+        if name not in known:
+            raise TypeError(f"T.gemm has no option {name!r}; allowed are {', '.join(sorted(known))}")
+    transpose_a = options.get("transpose_A", options.get("a_transpose", False))
+    transpose_b = options.get("transpose_B", options.get("b_transpose", False))
+    clear_first = options.get("clear_accum", options.get("initC", False))
+    init = None if clear_first is False or clear_first is None else to_value(to_bool(clear_first))
+    current().core.gemm(
+        operand(A, "A of T.gemm"),
+        operand(B, "B of T.gemm"),
+        operand(C, "C of T.gemm"),
+        bool(transpose_a),
+        bool(transpose_b),
+        init,
+        _sizes(options.get("size")),
+    )
+
+
+_GEMM_OPTIONS = {
+    "transpose_A",
+    "transpose_B",
+    "a_transpose",
+    "b_transpose",
+    "clear_accum",
+    "initC",
+    "size",
+    "policy",
+    "k_pack",
+    "wg_wait",
+    "mbar",
+    "annotations",
+}
+
+
+def fill(buffer: Any, value: Any) -> None:
+    """Writes one value everywhere in a buffer or region."""
+    if isinstance(buffer, Var):
+        buffer.store(value)
+        return
+    current().core.fill(operand(buffer, "the target of T.fill"), to_value(value))
+
+
+def clear(buffer: Any) -> None:
+    """Writes 0 everywhere in a buffer or region."""
+    fill(buffer, 0)
+
+
+# -- reductions -----------------------------------------------------------------------------------
+
+_KINDS = {
+    "sum": "sum",
+    "max": "max",
+    "min": "min",
+    "abssum": "abssum",
+    "absmax": "absmax",
+    "prod": "prod",
+    "any": "or",
+    "all": "and",
+    "bitand": "and",
+    "bitor": "or",
+    "bitxor": "xor",
+    "ori": "or",
+    "xori": "xor",
+    "andi": "and",
+}
+
+
+def _reduce(kind: str, src: Any, dst: Any, dims: Any, size: Any, clear_first: Any) -> None:
+    if kind not in _KINDS:
+        raise ValueError(f"unknown reduction {kind!r}; allowed are {', '.join(_KINDS)}")
+    if size is not None and not isinstance(size, (list, tuple)):  # the fourth argument was `clear`
+        size, clear_first = None, size
+    axes = [int(d) for d in (dims if isinstance(dims, (list, tuple)) else [dims])]
+    current().core.reduce(
+        _KINDS[kind],
+        operand(src, "the source of a reduction"),
+        operand(dst, "the destination of a reduction"),
+        axes,
+        _sizes(size),
+        not bool(clear_first),
+    )
+
+
+def reduce(
+    src: Any,
+    dst: Any,
+    dims: Any = None,
+    reduce_mode: Any = None,
+    size: Any = None,
+    clear: Any = True,
+    *,
+    buffer: Any = None,
+    reduce_type: str | None = None,
+    dim: Any = None,
+    batch: int = 1,
+    nan_propagate: bool = False,
+) -> None:
+    """`reduce(src, dst, dims, mode, size, clear)` or `reduce(src, dst, "sum", dim, clear)`."""
+    if isinstance(dims, str):
+        if reduce_mode is not None:
+            dim = reduce_mode
+        if size is not None:
+            clear = size
+        _reduce(dims, src, dst, dim, None, clear)
+        return
+    mode = reduce_type if reduce_type is not None else reduce_mode
+    if mode is None:
+        raise TypeError('T.reduce needs a reduction, for example reduce_mode="sum"')
+    _reduce(mode, src, dst, dims if dims is not None else dim, size, clear)
+
+
+def reduce_sum(buffer: Any, out: Any, dim: Any = -1, size: Any = None, clear: Any = True, **hints: Any) -> None:
+    """Sum along `dim`."""
+    _reduce("sum", buffer, out, dim, size, clear)
+
+
+def reduce_max(buffer: Any, out: Any, dim: Any = -1, size: Any = None, clear: Any = True, **hints: Any) -> None:
+    """Maximum along `dim`; with clear=False combined with what `out` held."""
+    _reduce("max", buffer, out, dim, size, clear)
+
+
+def reduce_min(buffer: Any, out: Any, dim: Any = -1, size: Any = None, clear: Any = True, **hints: Any) -> None:
+    """Minimum along `dim`; with clear=False combined with what `out` held."""
+    _reduce("min", buffer, out, dim, size, clear)
+
+
+def reduce_abssum(buffer: Any, out: Any, dim: Any = -1, clear: Any = True, **hints: Any) -> None:
+    """Sum of absolute values along `dim`."""
+    _reduce("abssum", buffer, out, dim, None, clear)
+
+
+def reduce_absmax(buffer: Any, out: Any, dim: Any = -1, clear: Any = True, **hints: Any) -> None:
+    """Greatest absolute value along `dim`."""
+    _reduce("absmax", buffer, out, dim, None, clear)
+
+
+def reduce_bitand(buffer: Any, out: Any, dim: Any = -1, clear: Any = True, **hints: Any) -> None:
+    """Bitwise and along `dim`."""
+    _reduce("bitand", buffer, out, dim, None, clear)
+
+
+def reduce_bitor(buffer: Any, out: Any, dim: Any = -1, clear: Any = True, **hints: Any) -> None:
+    """Bitwise or along `dim`."""
+    _reduce("bitor", buffer, out, dim, None, clear)
+
+
+def reduce_bitxor(buffer: Any, out: Any, dim: Any = -1, clear: Any = True, **hints: Any) -> None:
+    """Bitwise exclusive or along `dim`."""
+    _reduce("bitxor", buffer, out, dim, None, clear)
+
+
+def _scan(kind: str, src: Any, dst: Any, dim: int, reverse: bool) -> None:
+    target = src if dst is None else dst
+    current().core.scan(
+        kind, operand(src, "the source of a scan"), operand(target, "the destination of a scan"), int(dim), bool(reverse)
+    )
+
+
+def cumsum(src: Any, dst: Any = None, dim: int = 0, reverse: bool = False, size: Any = None) -> None:
+    """Running sum along `dim`; in place without `dst`."""
+    _scan("sum", src, dst, dim, reverse)
+
+
+def cummax(src: Any, dst: Any = None, dim: int = 0, reverse: bool = False, size: Any = None) -> None:
+    """Running maximum along `dim`; in place without `dst`."""
+    _scan("max", src, dst, dim, reverse)
+
+
+# -- atomics --------------------------------------------------------------------------------------
+
+
+def _atomic(kind: str, dst: Any, src: Any, third: Any, size: Any, return_prev: bool) -> None:
+    if return_prev:
+        raise NotImplementedError(
+            "atomics with return_prev=True are not supported yet; use the value without the previous one"
+        )
+    if size is None and isinstance(third, (list, tuple)):
+        size = third
+    builder, target = current(), operand(dst, "the destination of an atomic")
+    element = isinstance(src, Element) and isinstance(dst, Element) and size is None
+    if is_box(src) and not element:
+        builder.core.atomic_box(kind, target, operand(src), _sizes(size))
+    else:
+        builder.core.atomic_scalar(kind, target, to_value(read(src)), _sizes(size))
+
+
+def atomic_add(
+    dst: Any, value: Any, memory_order: Any = None, return_prev: bool = False, use_tma: bool = False, size: Any = None, **hints: Any
+) -> None:
+    """dst += value, atomically across blocks; element, region or whole tensor."""
+    _atomic("sum", dst, value, memory_order, size, return_prev)
+
+
+def atomic_addx4(dst: Any, value: Any, memory_order: Any = None, return_prev: bool = False, size: Any = None) -> None:
+    """The same as atomic_add."""
+    _atomic("sum", dst, value, memory_order, size, return_prev)
+
+
+def atomic_max(dst: Any, value: Any, memory_order: Any = None, return_prev: bool = False, size: Any = None) -> None:
+    """dst = max(dst, value), atomically across blocks."""
+    _atomic("max", dst, value, memory_order, size, return_prev)
+
+
+def atomic_min(dst: Any, value: Any, memory_order: Any = None, return_prev: bool = False, size: Any = None) -> None:
+    """dst = min(dst, value), atomically across blocks."""
+    _atomic("min", dst, value, memory_order, size, return_prev)
+
+
+# -- debugging ------------------------------------------------------------------------------------
+
+
+def print_(obj: Any = None, msg: str = "", *args: Any, **hints: Any) -> None:
+    """Prints a scalar, a buffer or a region once per block."""
+    builder = current()
+    if isinstance(obj, str):
+        builder.core.print_message(obj if not msg else f"{msg} {obj}")
+    elif obj is None:
+        builder.core.print_message(str(msg))
+    elif isinstance(obj, (Buffer, Region)):
+        builder.core.print_box(operand(obj), str(msg))
+    else:
+        builder.core.print_scalar(as_expr(obj).core_value(), str(msg))
+
+
+def assert_(cond: Any, msg: str = "") -> None:
+    """Stops the run with a message when the condition is false."""
+    if not isinstance(cond, Expr) and not hasattr(cond, "tokens"):
+        if not cond:
+            raise AssertionError(msg)
+        return
+    current().assert_(to_bool(cond), msg)
+
+
+def device_assert(cond: Any, msg: str = "", no_stack_info: bool = False) -> None:
+    """Stops the run with a message when the condition is false."""
+    assert_(cond, msg)
+
+
+def any_of(buffer: Any) -> Any:
+    """True when some element is not 0."""
+    return Expr(current().core.quantifier("or", operand(buffer)))
+
+
+def all_of(buffer: Any) -> Any:
+    """True when every element is not 0."""
+    return Expr(current().core.quantifier("and", operand(buffer)))
+
+
+def load_nd2nz(src: Any, dst: Any, size: Any = None) -> None:
+    """Global memory to L1; the layout of L1 is not visible."""
+    current().expert_names.add("load_nd2nz")
+    current().core.copy(operand(src, "src of T.load_nd2nz"), operand(dst, "dst of T.load_nd2nz"), _sizes(size))
+
+
+def store_nz2nd(src: Any, dst: Any, size: Any = None) -> None:
+    """L1 to global memory."""
+    current().expert_names.add("store_nz2nd")
+    current().core.copy(operand(src, "src of T.store_nz2nd"), operand(dst, "dst of T.store_nz2nd"), _sizes(size))
+
+
+def store_fixpipe(
+    src: Any,
+    dst: Any,
+    size: Any = None,
+    enable_nz2nd: bool = False,
+    channel_split: bool = False,
+    pre_relu_mode: str = "",
+) -> None:
+    """L0C to global memory, narrowing on the way."""
+    if not enable_nz2nd or channel_split or pre_relu_mode:
+        raise NotImplementedError(
+            "T.store_fixpipe is supported with enable_nz2nd=True and without channel_split and pre_relu_mode"
+        )
+    current().expert_names.add("store_fixpipe")
+    current().core.copy(operand(src, "src of T.store_fixpipe"), operand(dst, "dst of T.store_fixpipe"), _sizes(size))
