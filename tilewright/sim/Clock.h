@@ -13,14 +13,33 @@ namespace tilewright::sim {
 /// L2 contents carry over between launches that share a cache object.
 class L2Cache;
 
-/// Times the records of one launch: in-order pipes per core in one pass, GM transfers and cross-core
-/// signals in global time order, bandwidth as windowed calendars. Deterministic.
-/// Fills `result.timing`, `trace` when asked, and a Deadlock finding when cores wait for each other.
-void timeLaunch(const Program &program, const std::vector<CoreRecords> &cores, const machine::Machine &chip,
-                bool wantTrace, RunResult &result);
+/// Times the records of one launch: in-order pipes per core in one pass, GM transfers and
+/// cross-core signals in global time order, bandwidth as windowed calendars. Deterministic. Fills
+/// `result.timing`, `trace` when asked, and a Deadlock finding when cores wait for each other.
+void timeLaunch(const Program &program, const std::vector<CoreRecords> &cores,
+                const machine::Machine &chip, bool wantTrace, RunResult &result);
 
-/// Cycles that the core-local part of an instruction keeps its pipe busy; used when records are made.
+/// Cycles that the core-local part of an instruction keeps its pipe busy; used when records are
+/// made.
 double computeCycles(const struct ResolvedOp &op, const machine::Machine &chip);
+
+/// computeCycles with a memory: a kernel issues a few hundred different instructions many times.
+/// Two instructions are the same here when they agree in everything that the cost depends on.
+class CostCache {
+public:
+  explicit CostCache(const machine::Machine &chip) : chip(chip), entries(kEntries) {}
+
+  double cycles(const struct ResolvedOp &op);
+
+private:
+  static constexpr size_t kEntries = 1024;
+  struct Entry {
+    uint64_t key[2] = {0, 0};
+    double cycles = 0;
+  };
+  const machine::Machine &chip;
+  std::vector<Entry> entries;
+};
 
 /// MTE1 and M cycles of one Mmad macro (m, n, k, element bytes), with its L0 double buffering:
 /// `mte1` and `cube` are busy cycles, `startup` the MTE1 cycles before the cube can begin.
@@ -31,7 +50,7 @@ struct MmadCost {
 MmadCost mmadCost(int64_t m, int64_t n, int64_t k, DType type, const machine::Machine &chip);
 
 /// Writes Chrome/Perfetto JSON. Returns an error text, empty on success.
-std::string writeTrace(const Program &program, const RunResult &result, const machine::Machine &chip,
-                       const std::string &path);
+std::string writeTrace(const Program &program, const RunResult &result,
+                       const machine::Machine &chip, const std::string &path);
 
 } // namespace tilewright::sim

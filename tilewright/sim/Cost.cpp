@@ -642,4 +642,28 @@ double computeCycles(const ResolvedOp &op, const Machine &chip) {
   return 0;
 }
 
+double CostCache::cycles(const ResolvedOp &op) {
+  uint64_t key[2] = {0x243F6A8885A308D3u, 0x13198A2E03707344u};
+  auto add = [&](uint64_t value) {
+    key[0] = (key[0] ^ value) * 0x9E3779B97F4A7C15u;
+    key[1] = (key[1] + value) * 0xD6E8FEB86659FD93u;
+    key[0] ^= key[0] >> 32;
+    key[1] ^= key[1] >> 29;
+  };
+  add(uint64_t(op.op) | uint64_t(op.fn) << 8 | uint64_t(op.flags) << 24 |
+      uint64_t(op.numOperands) << 32);
+  for (unsigned i = 0; i < op.numOperands; ++i) {
+    const ResolvedView &view = op.operands[i];
+    // Of the address: bank group and 64 KiB region.
+    const uint64_t place = view.address == UINT64_MAX ? 0xFFFF : (view.address >> 5) & 0x3FFFFFF;
+    add(uint64_t(view.type) | uint64_t(view.rank) << 8 | place << 16);
+    for (unsigned dim = 0; dim < view.rank; ++dim)
+      add(uint64_t(view.sizes[dim]) << 32 ^ uint64_t(view.strides[dim]));
+  }
+  Entry &entry = entries[key[0] >> 20 & (kEntries - 1)];
+  if (entry.key[0] != key[0] || entry.key[1] != key[1])
+    entry = {{key[0], key[1]}, computeCycles(op, chip)};
+  return entry.cycles;
+}
+
 } // namespace tilewright::sim

@@ -15,6 +15,12 @@ uint64_t mix(uint64_t value) {
   return value * 0xD6E8FEB86659FD93u;
 }
 
+/// The place of the line to follow in its group: multiples of the golden ratio, which spreads
+/// evenly over groups at any regular distance.
+uint64_t picked(uint64_t group, unsigned sampleShift) {
+  return sampleShift ? (group * 0x9E3779B97F4A7C15u) >> (64 - sampleShift) : 0;
+}
+
 } // namespace
 
 L2Cache::L2Cache(const machine::Machine &chip, unsigned sampleShift)
@@ -43,12 +49,41 @@ L2Access L2Cache::access(const GmTraffic &traffic, bool write) {
   }
   const uint64_t costRows = contiguous ? (rowBytes + line - 1) / line : rows;
   result.rows = costRows * traffic.planes;
+  const uint64_t inLine = line - 1;
+  const bool aligned = ((traffic.address | (rows > 1 ? traffic.stride : 0) |
+                         (traffic.planes > 1 ? traffic.planeStride : 0)) &
+                        inLine) == 0;
   for (uint32_t plane = 0; plane < traffic.planes; ++plane) {
-    uint64_t address = traffic.address + plane * traffic.planeStride;
-    for (uint64_t row = 0; row < rows; ++row, address += traffic.stride)
-      touchRow(address, rowBytes, write, result);
+    const uint64_t address = traffic.address + plane * traffic.planeStride;
+    if (aligned)
+      touchAligned(address, rows, rowBytes, traffic.stride, write, result);
+    else
+      for (uint64_t row = 0; row < rows; ++row)
+        touchRow(address + row * traffic.stride, rowBytes, write, result);
   }
   return result;
+}
+
+/// Rows that start at lines; the usual case, with all that is the same for each row done once.
+void L2Cache::touchAligned(uint64_t address, uint64_t rows, uint64_t rowBytes, uint64_t stride,
+                           bool write, L2Access &result) {
+  const uint64_t line = uint64_t(1) << lineShift, sector = uint64_t(1) << sectorShift;
+  const uint64_t charged = rowBytes < line ? (rowBytes + sector - 1) & ~(sector - 1) : rowBytes;
+  result.chargedBytes += static_cast<double>(rows * charged);
+  const uint64_t count = (rowBytes + line - 1) >> lineShift, pitch = stride >> lineShift;
+  const unsigned all = (1u << sectorsPerLine) - 1;
+  const auto lastSector =
+      static_cast<unsigned>((rowBytes - 1) >> sectorShift) & (sectorsPerLine - 1);
+  const unsigned tail = all >> (sectorsPerLine - 1 - lastSector);
+  uint64_t first = address >> lineShift;
+  for (uint64_t row = 0; row < rows; ++row, first += pitch) {
+    const uint64_t last = first + count - 1;
+    for (uint64_t group = first >> sampleShift; group <= last >> sampleShift; ++group) {
+      const uint64_t at = (group << sampleShift) | picked(group, sampleShift);
+      if (at - first < count)
+        touchLine(at, at == last ? tail : all, write, result);
+    }
+  }
 }
 
 /// Rule of the price: a row of a line or more whose ends do not fit the lines pays for every line
@@ -66,10 +101,8 @@ void L2Cache::touchRow(uint64_t address, uint64_t bytes, bool write, L2Access &r
     result.chargedBytes += static_cast<double>(bytes);
 
   const unsigned all = (1u << sectorsPerLine) - 1;
-  const uint64_t inGroup = (uint64_t(1) << sampleShift) - 1;
   for (uint64_t group = firstLine >> sampleShift; group <= lastLine >> sampleShift; ++group) {
-    const uint64_t pick = sampleShift ? mix(group) >> (64 - sampleShift) : 0;
-    const uint64_t line = (group << sampleShift) | (pick & inGroup);
+    const uint64_t line = (group << sampleShift) | picked(group, sampleShift);
     if (line < firstLine || line > lastLine)
       continue;
     unsigned sectors = all;

@@ -29,6 +29,8 @@ public:
   L2Access access(const GmTraffic &traffic, bool write);
 
 private:
+  void touchAligned(uint64_t address, uint64_t rows, uint64_t rowBytes, uint64_t stride, bool write,
+                    L2Access &result);
   void touchRow(uint64_t address, uint64_t bytes, bool write, L2Access &result);
   void touchLine(uint64_t line, unsigned sectors, bool write, L2Access &result);
 
