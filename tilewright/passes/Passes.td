@@ -19,4 +19,43 @@ def TileVectorizeParallel : Pass<"tile-vectorize-parallel", "::mlir::func::FuncO
                            "::mlir::scf::SCFDialect"];
 }
 
+def TilePlaceAccumulators : Pass<"tile-place-accumulators", "::mlir::func::FuncOp"> {
+  let summary = "give every matrix product an accumulator in L0C with its init flag";
+  let description = [{
+    Needs: no `tile.parallel`.
+    Guarantees: every `tile.gemm` writes the whole of an `l0c` tile in f32 or i32 and carries `init`; that tile is touched by
+    gemms and by copies out of it only. Sums that start from zero stay in L0C for as long as nothing else touches the tile;
+    products onto vector results go to a fresh accumulator and the vector unit adds them.
+    Rounding-changing: keeps f16 accumulators in f32, adds a whole run of products at once.
+
+    Example: test/passes/tile-place-accumulators.mlir.
+  }];
+  let dependentDialects = ["::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def TilePlaceBuffers : Pass<"tile-place-buffers", "::mlir::func::FuncOp"> {
+  let summary = "choose L1 or UB for every tile and make each copy one that a mover can do";
+  let description = [{
+    Needs: tile-place-accumulators.
+    Guarantees: no `shared` or `fragment` scope is left. Tiles that only the cube reads live in L1; tiles that the vector unit
+    touches live in UB; a tile read by both is loaded twice, a tile written by the vector unit and read by the cube gets an
+    L1 twin and a copy to it. Copies keep the element type, but for the narrowing that the fixpipe does; conversions and moves
+    inside UB are element-wise ops.
+
+    Example: test/passes/tile-place-buffers.mlir.
+  }];
+  let dependentDialects = ["::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
+def TileMaterializeZero : Pass<"tile-materialize-zero", "::mlir::func::FuncOp"> {
+  let summary = "clear tiles whose elements may be read before they are written";
+  let description = [{
+    Needs: tile-place-buffers.
+    Guarantees: no read of a tile sees an element that the block has not written, so that memory may start undefined.
+
+    Example: test/passes/tile-materialize-zero.mlir.
+  }];
+  let dependentDialects = ["::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
 #endif

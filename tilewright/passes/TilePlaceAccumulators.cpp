@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tilewright/passes/TileUtils.h"
+
+#include "mlir/IR/Matchers.h"
+
+namespace tilewright::passes {
+#define GEN_PASS_DEF_TILEPLACEACCUMULATORS
+#include "tilewright/passes/Passes.h.inc"
+} // namespace tilewright::passes
+
+using namespace mlir;
+using namespace tilewright;
+using namespace tilewright::passes;
+using namespace tilewright::tile;
+
+namespace {
+
+constexpr StringLiteral kPass = "tile-place-accumulators";
+
+bool isZeroFill(Operation *op) {
+  auto fill = dyn_cast<FillOp>(op);
+  if (!fill || !coversBuffer(fill.getBox(0)))
+    return false;
+  return matchPattern(fill.getValue(), m_AnyZeroFloat()) || matchPattern(fill.getValue(), m_Zero());
+}
+
+/// True when `flag` is `iv == lower bound` of `loop`.
+bool isFirstTurn(Value flag, scf::ForOp loop) {
+  auto compare = flag ? flag.getDefiningOp<arith::CmpIOp>() : nullptr;
+  if (!compare || compare.getPredicate() != arith::CmpIPredicate::eq)
+    return false;
+  auto strip = [](Value value) {
+    while (Operation *cast = value.getDefiningOp()) {
+      if (!isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(cast))
+        break;
+      value = cast->getOperand(0);
+    }
+    return value;
+  };
+  Value lhs = strip(compare.getLhs()), rhs = strip(compare.getRhs());
+  if (rhs == loop.getInductionVar())
+    std::swap(lhs, rhs);
+  if (lhs != loop.getInductionVar())
+    return false;
+  auto lower = constantOf(loop.getLowerBound());
+  return rhs == loop.getLowerBound() || (lower && constantOf(rhs) == lower);
+}
+
+/// Rewrites the products into one tile. Statements of a block are cut into *runs*: neighbours that only multiply into the
+/// whole tile or clear it. A run sums up in an L0C accumulator, so that at any point
+///     tile == (what its own memory holds) + (accumulator, where a product has been made since the last clear).
+class Accumulator {
+public:
+  explicit Accumulator(Value tile) : tile(tile), type(cast<MemRefType>(tile.getType())) {
+    forEachAccess(tile, [&](AccessInterface op, unsigned index) { accesses[op].push_back(index); });
+    sumType = isa<FloatType>(type.getElementType()) ? Type(Float32Type::get(tile.getContext())) : type.getElementType();
+  }
+
+  LogicalResult rewrite(Block *block);
+
+private:
+  using Run = ArrayRef<Operation *>;
+
+  bool touches(Operation *op) const {
+    return llvm::any_of(accesses, [&](auto &entry) { return op->isAncestor(entry.first); });
+  }
+  bool isPureCube(Operation *op) const;
+  SmallVector<GemmOp> gemmsIn(Run run) const;
+  bool startsFromZero(Block *block, Run run) const;
+  bool isRead(Operation *op) const {
+    auto access = cast<AccessInterface>(op);
+    return llvm::any_of(accesses.lookup(op), [&](unsigned box) { return reads(access.getAccessKind(box)); });
+  }
+
+  LogicalResult rewriteRun(Block *block, Run run);
+  LogicalResult rewriteAlone(GemmOp gemm);
+  void redirect(GemmOp gemm, Value acc, Value init);
+  Value trackSums(Run run, ArrayRef<GemmOp> gemms, Value acc);
+
+  Value tile;
+  MemRefType type;
+  Type sumType; ///< of the accumulator: f32 or i32
+  llvm::MapVector<Operation *, SmallVector<unsigned>> accesses;
+};
+
+Value boolConstant(OpBuilder &builder, Location loc, bool value) {
+  return builder.create<arith::ConstantOp>(loc, builder.getBoolAttr(value));
+}
+
+/// Does nothing to the tile but multiply into all of it, or clear it.
+bool Accumulator::isPureCube(Operation *op) const {
+  return llvm::all_of(accesses, [&](auto &entry) {
+    if (!op->isAncestor(entry.first) || isZeroFill(entry.first))
+      return true;
+    auto gemm = dyn_cast<GemmOp>(entry.first);
+    return gemm && entry.second == SmallVector<unsigned>{0} && coversBuffer(gemm.getBox(0));
+  });
+}
+
+SmallVector<GemmOp> Accumulator::gemmsIn(Run run) const {
+  SmallVector<GemmOp> gemms;
+  for (auto &[access, boxes] : accesses)
+    if (auto gemm = dyn_cast<GemmOp>(access); gemm && boxes.front() == 0)
+      if (llvm::any_of(run, [&](Operation *op) { return op->isAncestor(gemm); }))
+        gemms.push_back(gemm);
+  return gemms;
+}
+
+/// The tile's own memory counts for nothing in the sum of this run: it is zero, or the first product clears.
+bool Accumulator::startsFromZero(Block *block, Run run) const {
+  if (isZeroFill(run.front()))
+    return true;
+  if (auto gemm = dyn_cast<GemmOp>(run.front()))
+    if (constantOf(gemm.getInit()).value_or(0) != 0)
+      return true;
+  if (auto loop = dyn_cast<scf::ForOp>(run.front()))
+    for (GemmOp gemm : gemmsIn(run.front()))
+      if (gemm->getParentOp() == loop && isFirstTurn(gemm.getInit(), loop))
+        return true;
+  // Never touched before in this turn of the grid: unwritten elements are zero.
+  return isa<LaunchOp>(block->getParentOp()) && llvm::all_of(accesses, [&](auto &entry) {
+           return !ancestorIn(block, entry.first)->isBeforeInBlock(run.front());
+         });
+}
+
+void Accumulator::redirect(GemmOp gemm, Value acc, Value init) {
+  OpBuilder builder(gemm);
+  BoxOperands boxes;
+  boxes.addWhole(builder, gemm.getLoc(), acc);
+  boxes.add(builder, gemm.getLoc(), gemm.getBox(1));
+  boxes.add(builder, gemm.getLoc(), gemm.getBox(2));
+  builder.create<GemmOp>(gemm.getLoc(), boxes.buffers, boxes.offsets, boxes.sizes, init, gemm.getTransposeAAttr(),
+                         gemm.getTransposeBAttr());
+  accesses.erase(gemm);
+  gemm.erase();
+}
+
+/// A run-time bit tells whether the accumulator holds a sum; gives every product its flag and returns the bit's variable.
+Value Accumulator::trackSums(Run run, ArrayRef<GemmOp> gemms, Value acc) {
+  Location loc = run.front()->getLoc();
+  AllocOp holds = createAlloc(run.front(), loc, nameOf(tile) + ".holds", {}, IntegerType::get(tile.getContext(), 1), Scope::Local);
+  auto set = [&](OpBuilder &builder, Location loc, bool value) {
+    builder.create<tile::StoreOp>(loc, boolConstant(builder, loc, value), holds, ValueRange());
+  };
+  OpBuilder start(run.front());
+  set(start, loc, false);
+  for (auto &[access, boxes] : accesses) {
+    if (!isZeroFill(access) || !llvm::any_of(run, [&](Operation *op) { return op->isProperAncestor(access); }))
+      continue;
+    OpBuilder builder(access);
+    set(builder, access->getLoc(), false);
+  }
+  for (GemmOp gemm : gemms) {
+    OpBuilder builder(gemm);
+    Value held = builder.create<tile::LoadOp>(gemm.getLoc(), builder.getI1Type(), holds, ValueRange(), FloatAttr());
+    Value init = builder.create<arith::XOrIOp>(gemm.getLoc(), held, boolConstant(builder, gemm.getLoc(), true));
+    if (gemm.getInit())
+      init = builder.create<arith::OrIOp>(gemm.getLoc(), init, gemm.getInit());
+    builder.setInsertionPointAfter(gemm);
+    set(builder, gemm.getLoc(), true);
+    redirect(gemm, acc, init);
+  }
+  return holds;
+}
+
+LogicalResult Accumulator::rewriteRun(Block *block, Run run) {
+  SmallVector<GemmOp> gemms = gemmsIn(run);
+  bool fromZero = startsFromZero(block, run);
+  scf::ForOp loop = dyn_cast<scf::ForOp>(gemms.front()->getParentOp());
+  if (loop && !llvm::is_contained(run, loop.getOperation()))
+    loop = nullptr;
+  // A clear that only a run-time flag decides, on top of other contents: each product by itself.
+  for (GemmOp gemm : gemms) {
+    bool known = !gemm.getInit() || constantOf(gemm.getInit()) || (loop && isFirstTurn(gemm.getInit(), loop));
+    if (known || fromZero)
+      continue;
+    for (GemmOp each : gemms)
+      if (failed(rewriteAlone(each)))
+        return failure();
+    return success();
+  }
+  if (!fromZero && sumType != type.getElementType())
+    return gemms.front().emitOpError("accumulates into the ")
+           << type.getElementType() << " tile '" << nameOf(tile) << "' on top of vector results; use an f32 accumulator";
+
+  Location loc = gemms.front().getLoc();
+  AllocOp acc = createAlloc(run.front(), loc, nameOf(tile) + ".acc", type.getShape(), sumType, Scope::L0C);
+  SmallVector<Operation *> clears = llvm::to_vector(llvm::make_filter_range(run, isZeroFill));
+  // The run's statements may be replaced; `next` keeps its place.
+  Operation *next = run.back()->getNextNode();
+  SmallPtrSet<Operation *, 4> runOps(run.begin(), run.end());
+
+  // The usual shapes are clear(s) then one product, alone or in one loop: its flag is known. Else a bit tracks the sum.
+  bool oneGemm = gemms.size() == 1 && clears.size() + 1 == run.size() && isZeroFill(run.back()) == false;
+  bool clearedInside = llvm::any_of(accesses, [&](auto &entry) {
+    return isZeroFill(entry.first) && loop && loop->isProperAncestor(entry.first);
+  });
+  Value holds;
+  bool surelyHolds = false;
+  if (oneGemm && gemms[0] == run.back()) {
+    OpBuilder builder(gemms[0]);
+    redirect(gemms[0], acc, boolConstant(builder, loc, true));
+    surelyHolds = true;
+  } else if (oneGemm && loop == run.back() && !clearedInside && (!gemms[0].getInit() || isFirstTurn(gemms[0].getInit(), loop))) {
+    OpBuilder builder(gemms[0]);
+    Value first = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, loop.getInductionVar(), loop.getLowerBound());
+    redirect(gemms[0], acc, first);
+    surelyHolds = runsAtLeastOnce(loop);
+  } else {
+    holds = trackSums(run, gemms, acc);
+  }
+  OpBuilder builder(next);
+
+  // Who looks at the tile afterwards?
+  SmallVector<Operation *> readers;
+  bool direct = fromZero && surelyHolds;
+  for (auto &[access, boxes] : accesses) {
+    Operation *place = ancestorIn(block, access);
+    bool later = place && !place->isBeforeInBlock(next);
+    if ((place && runOps.contains(place)) || !isRead(access) || (!later && isa<LaunchOp>(block->getParentOp())))
+      continue;
+    readers.push_back(access);
+    auto copy = dyn_cast<CopyOp>(access);
+    direct &= later && copy && place == access && scopeOf(copy.getBox(0).buffer) == Scope::Global;
+  }
+  // Later statements that write the tile would be missed by readers that look into L0C.
+  if (direct)
+    for (auto &[access, boxes] : accesses) {
+      Operation *place = ancestorIn(block, access);
+      if (place && !place->isBeforeInBlock(next) && !llvm::is_contained(readers, access))
+        direct = false;
+    }
+
+  if (direct) {
+    for (Operation *reader : readers) {
+      auto copy = cast<CopyOp>(reader);
+      OpBuilder at(copy);
+      BoxOperands boxes;
+      boxes.add(at, copy.getLoc(), copy.getBox(0));
+      boxes.add(at, copy.getLoc(), copy.getBox(1), acc);
+      at.create<CopyOp>(copy.getLoc(), boxes.buffers, boxes.offsets, boxes.sizes, FloatAttr());
+      accesses.erase(reader);
+      copy.erase();
+    }
+  } else if (!readers.empty()) {
+    std::optional<OpBuilder::InsertionGuard> guard;
+    guard.emplace(builder);
+    if (!surelyHolds) {
+      Value any = holds ? builder.create<tile::LoadOp>(loc, builder.getI1Type(), holds, ValueRange(), FloatAttr()).getResult()
+                        : builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, loop.getLowerBound(),
+                                                        loop.getUpperBound()).getResult();
+      builder.setInsertionPoint(builder.create<scf::IfOp>(loc, any, /*withElseRegion=*/false).thenYield());
+    }
+    BoxOperands out;
+    Value target = fromZero ? tile : createAlloc(acc, loc, nameOf(tile) + ".sum", type.getShape(), sumType, Scope::UB).getResult();
+    out.addWhole(builder, loc, target);
+    out.addWhole(builder, loc, acc);
+    builder.create<CopyOp>(loc, out.buffers, out.offsets, out.sizes, FloatAttr());
+    if (!fromZero) {
+      BoxOperands add;
+      add.addWhole(builder, loc, tile);
+      add.addWhole(builder, loc, tile);
+      add.addWhole(builder, loc, target);
+      builder.create<ElementwiseOp>(loc, add.buffers, add.offsets, add.sizes, Value(), FnAttr::get(builder.getContext(), Fn::Add),
+                                    ArrayAttr(), UnitAttr(), RoundAttr::get(builder.getContext(), Round::Rint));
+    }
+  }
+  // The tile's own memory is overwritten by the read-out: clears that lead the run have no reader left.
+  if (surelyHolds && fromZero)
+    for (Operation *clear : clears) {
+      accesses.erase(clear);
+      clear->erase();
+    }
+  remark(acc, kPass, "applied") << "'" << nameOf(tile) << "' is summed in L0C"
+                                << (direct ? " and leaves through the fixpipe"
+                                    : fromZero ? " and read out once"
+                                               : " for these products; the vector unit adds the sum to the tile");
+  return success();
+}
+
+/// C[box] (+)= A.B by itself: a fresh accumulator of the box's size, combined by the vector unit.
+LogicalResult Accumulator::rewriteAlone(GemmOp gemm) {
+  Box c = gemm.getBox(0);
+  SmallVector<int64_t> shape = staticSizes(c);
+  for (auto [dim, size] : llvm::enumerate(shape))
+    size = ShapedType::isDynamic(size) ? type.getDimSize(dim) : size;
+  std::optional<int64_t> init = gemm.getInit() ? constantOf(gemm.getInit()) : std::optional<int64_t>(0);
+  if (sumType != type.getElementType() && init.value_or(0) == 0)
+    return gemm.emitOpError("accumulates into the ")
+           << type.getElementType() << " tile '" << nameOf(tile) << "' on top of vector results; use an f32 accumulator";
+  OpBuilder builder(gemm);
+  Location loc = gemm.getLoc();
+  ArrayRef<int64_t> matrix = ArrayRef(shape).take_back(2);
+  Value acc = createAlloc(gemm, loc, nameOf(tile) + ".acc", matrix, sumType, Scope::L0C);
+  Value sum = createAlloc(gemm, loc, nameOf(tile) + ".sum", matrix, sumType, Scope::UB);
+  SmallVector<Value> zeros(2, builder.create<arith::ConstantIndexOp>(loc, 0));
+  Box accPart{acc, zeros, c.sizes.take_back(2)}, sumPart{sum, zeros, c.sizes.take_back(2)};
+  BoxOperands product, out;
+  product.add(builder, loc, accPart);
+  product.add(builder, loc, gemm.getBox(1));
+  product.add(builder, loc, gemm.getBox(2));
+  builder.create<GemmOp>(loc, product.buffers, product.offsets, product.sizes, boolConstant(builder, loc, true),
+                         gemm.getTransposeAAttr(), gemm.getTransposeBAttr());
+  out.add(builder, loc, sumPart);
+  out.add(builder, loc, accPart);
+  builder.create<CopyOp>(loc, out.buffers, out.offsets, out.sizes, FloatAttr());
+
+  SmallVector<int64_t> map(shape.size(), -1);
+  map[map.size() - 2] = 0, map[map.size() - 1] = 1;
+  Attribute cMap = builder.getDenseI64ArrayAttr(map), sumMap = builder.getDenseI64ArrayAttr({0, 1});
+  auto combine = [&](bool add) {
+    BoxOperands boxes;
+    boxes.add(builder, loc, c);
+    if (add)
+      boxes.add(builder, loc, c);
+    boxes.add(builder, loc, sumPart);
+    Fn fn = add ? Fn::Add : sumType == type.getElementType() ? Fn::Copy : Fn::Cast;
+    builder.create<ElementwiseOp>(loc, boxes.buffers, boxes.offsets, boxes.sizes, Value(), FnAttr::get(builder.getContext(), fn),
+                                  add ? builder.getArrayAttr({cMap, cMap, sumMap}) : builder.getArrayAttr({cMap, sumMap}),
+                                  UnitAttr(), RoundAttr::get(builder.getContext(), Round::Rint));
+  };
+  if (init) {
+    combine(*init == 0);
+  } else {
+    auto branch = builder.create<scf::IfOp>(loc, gemm.getInit(), /*withElseRegion=*/true);
+    builder.setInsertionPoint(branch.thenYield());
+    combine(false);
+    builder.setInsertionPoint(branch.elseYield());
+    combine(true);
+  }
+  remark(gemm, kPass, "applied") << "the vector unit adds this product to '" << nameOf(tile) << "'";
+  accesses.erase(gemm);
+  gemm.erase();
+  return success();
+}
+
+/// Rewrites inner blocks with mixed statements first, then this block's runs.
+LogicalResult Accumulator::rewrite(Block *block) {
+  SmallVector<Operation *> touching;
+  for (Operation &op : *block)
+    if (touches(&op))
+      touching.push_back(&op);
+  SmallVector<bool> pure = llvm::map_to_vector(touching, [&](Operation *op) { return isPureCube(op); });
+
+  for (size_t begin = 0; begin < touching.size();) {
+    Operation *op = touching[begin];
+    if (!pure[begin]) {
+      ++begin;
+      if (auto gemm = dyn_cast<GemmOp>(op); gemm && accesses.lookup(op).front() == 0) {
+        if (failed(rewriteAlone(gemm)))
+          return failure();
+        continue;
+      }
+      for (Region &region : op->getRegions())
+        for (Block &inner : region)
+          if (failed(rewrite(&inner)))
+            return failure();
+      continue;
+    }
+    size_t end = begin + 1;
+    while (end < touching.size() && pure[end] &&
+           !(isZeroFill(touching[end]) && !gemmsIn(Run(touching).slice(begin, end - begin)).empty()))
+      ++end;
+    Run run = Run(touching).slice(begin, end - begin);
+    begin = end;
+    if (!gemmsIn(run).empty() && failed(rewriteRun(block, run)))
+      return failure();
+  }
+  return success();
+}
+
+struct TilePlaceAccumulatorsPass : passes::impl::TilePlaceAccumulatorsBase<TilePlaceAccumulatorsPass> {
+  void runOnOperation() override {
+    SmallVector<Value> tiles;
+    getOperation().walk([&](GemmOp gemm) {
+      Value tile = gemm.getBox(0).buffer;
+      if (scopeOf(tile) != Scope::L0C && !llvm::is_contained(tiles, tile))
+        tiles.push_back(tile);
+    });
+    for (Value tile : tiles) {
+      if (scopeOf(tile) == Scope::Global) {
+        emitError(tile.getLoc()) << "gemm cannot accumulate into global memory; use an on-chip tile";
+        return signalPassFailure();
+      }
+      if (failed(Accumulator(tile).rewrite(tile.getParentBlock())))
+        return signalPassFailure();
+    }
+  }
+};
+
+} // namespace

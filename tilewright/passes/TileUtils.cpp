@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tilewright/passes/TileUtils.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+
+using namespace mlir;
+using namespace tilewright;
+using namespace tilewright::passes;
+
+void BoxOperands::addWhole(OpBuilder &builder, Location loc, Value buffer) {
+  buffers.push_back(buffer);
+  for (int64_t extent : cast<MemRefType>(buffer.getType()).getShape()) {
+    offsets.push_back(builder.create<arith::ConstantIndexOp>(loc, 0));
+    sizes.push_back(builder.create<arith::ConstantIndexOp>(loc, extent));
+  }
+}
+
+void BoxOperands::add(OpBuilder &builder, Location loc, const Box &box, Value buffer) {
+  if (box.isWhole())
+    return addWhole(builder, loc, buffer ? buffer : box.buffer);
+  buffers.push_back(buffer ? buffer : box.buffer);
+  llvm::append_range(offsets, box.offsets);
+  llvm::append_range(sizes, box.sizes);
+}
+
+InFlightDiagnostic passes::remark(Operation *op, StringRef pass, StringRef kind) {
+  return op->emitRemark() << "[" << pass << "] " << kind << ": ";
+}
+
+tile::AllocOp passes::createAlloc(Operation *near, Location loc, const Twine &name, ArrayRef<int64_t> shape, Type element,
+                                  tile::Scope scope) {
+  auto launch = near->getParentOfType<tile::LaunchOp>();
+  OpBuilder builder(near->getContext());
+  builder.setInsertionPointToStart(&launch.getBody().front());
+  auto type = MemRefType::get(shape, element, AffineMap(), tile::ScopeAttr::get(near->getContext(), scope));
+  return builder.create<tile::AllocOp>(loc, type, builder.getStringAttr(name), builder.getI64IntegerAttr(1));
+}
+
+bool passes::coversBuffer(const Box &box) {
+  if (box.isWhole())
+    return true;
+  auto type = cast<MemRefType>(box.buffer.getType());
+  if (box.sizes.empty())
+    return type.getRank() == 0;
+  for (auto [dim, extent] : llvm::enumerate(type.getShape()))
+    if (ShapedType::isDynamic(extent) || constantOf(box.offsets[dim]) != 0 || constantOf(box.sizes[dim]) != extent)
+      return false;
+  return true;
+}
+
+Operation *passes::ancestorIn(Block *block, Operation *op) { return block->findAncestorOpInBlock(*op); }
+
+void passes::forEachAccess(Value buffer, llvm::function_ref<void(AccessInterface, unsigned)> visit) {
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  for (Operation *user : llvm::make_early_inc_range(buffer.getUsers())) {
+    auto access = dyn_cast<AccessInterface>(user);
+    if (!access || !seen.insert(user).second)
+      continue;
+    for (unsigned index = 0; index < access.getNumBoxes(); ++index)
+      if (access.getBox(index).buffer == buffer)
+        visit(access, index);
+  }
+}
+
+bool passes::runsAtLeastOnce(scf::ForOp loop) {
+  auto lower = constantOf(loop.getLowerBound()), upper = constantOf(loop.getUpperBound());
+  return lower && upper && *lower < *upper;
+}
+
+SqueezedBox passes::squeeze(const Box &box) {
+  SqueezedBox result;
+  for (auto [dim, size] : llvm::enumerate(staticSizes(box))) {
+    if (size == 1)
+      continue;
+    result.dims.push_back(dim);
+    result.sizes.push_back(size);
+  }
+  return result;
+}
+
+FailureOr<SmallVector<int64_t>> passes::matchDims(const Box &box, const Box &other) {
+  SqueezedBox mine = squeeze(box), theirs = squeeze(other);
+  if (mine.dims.size() != theirs.dims.size())
+    return failure();
+  SmallVector<int64_t> map(staticSizes(box).size(), -1);
+  for (auto [dim, to] : llvm::zip(mine.dims, theirs.dims))
+    map[dim] = to;
+  return map;
+}
+
+LogicalResult passes::createTileMove(OpBuilder &builder, Location loc, const Box &dst, const Box &src) {
+  auto srcMap = matchDims(src, dst);
+  if (failed(srcMap))
+    return failure();
+  int64_t rank = staticSizes(dst).size();
+  Type dstElement = cast<MemRefType>(dst.buffer.getType()).getElementType();
+  Type srcElement = cast<MemRefType>(src.buffer.getType()).getElementType();
+  SmallVector<int64_t> identity = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  BoxOperands boxes;
+  boxes.add(builder, loc, dst);
+  boxes.add(builder, loc, src);
+  bool toInteger = isa<FloatType>(srcElement) && isa<IntegerType>(dstElement);
+  builder.create<tile::ElementwiseOp>(
+      loc, boxes.buffers, boxes.offsets, boxes.sizes, Value(),
+      tile::FnAttr::get(builder.getContext(), dstElement == srcElement ? Fn::Copy : Fn::Cast),
+      builder.getArrayAttr({builder.getDenseI64ArrayAttr(identity), builder.getDenseI64ArrayAttr(*srcMap)}), UnitAttr(),
+      tile::RoundAttr::get(builder.getContext(), toInteger ? Round::Trunc : Round::Rint));
+  return success();
+}

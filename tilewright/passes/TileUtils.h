@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "tilewright/passes/PassDetails.h"
+
+#include "mlir/IR/Builders.h"
+
+/// Small things that several tile passes need.
+namespace tilewright::passes {
+
+/// Operands of a box op under construction, destination first.
+struct BoxOperands {
+  llvm::SmallVector<mlir::Value> buffers, offsets, sizes;
+
+  /// The whole of a statically shaped buffer.
+  void addWhole(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffer);
+  /// A box as another op has it; `buffer` replaces its buffer when given.
+  void add(mlir::OpBuilder &builder, mlir::Location loc, const Box &box, mlir::Value buffer = {});
+};
+
+/// Remark of an automatic stage, as users see it with --remarks and in `tilewright explain`.
+mlir::InFlightDiagnostic remark(mlir::Operation *op, llvm::StringRef pass, llvm::StringRef kind);
+
+/// An alloc at the top of the launch body that holds `near`.
+tile::AllocOp createAlloc(mlir::Operation *near, mlir::Location loc, const llvm::Twine &name, llvm::ArrayRef<int64_t> shape,
+                          mlir::Type element, tile::Scope scope);
+
+/// True when the box covers its whole (static) buffer.
+bool coversBuffer(const Box &box);
+
+/// The ancestor of `op` (or itself) that lies directly in `block`; null when there is none.
+mlir::Operation *ancestorIn(mlir::Block *block, mlir::Operation *op);
+
+/// Calls `visit(op, box index)` for every access to `buffer`.
+void forEachAccess(mlir::Value buffer, llvm::function_ref<void(AccessInterface, unsigned)> visit);
+
+/// True for a loop that runs at least once for sure.
+bool runsAtLeastOnce(mlir::scf::ForOp loop);
+
+/// Sizes and, for each, the box dimension it comes from, without static 1s.
+struct SqueezedBox {
+  llvm::SmallVector<int64_t> dims;  ///< box dimensions kept
+  llvm::SmallVector<int64_t> sizes; ///< kDynamic where unknown
+};
+SqueezedBox squeeze(const Box &box);
+
+/// Pairs the dimensions of two boxes of one copy: entry d is the dimension of `other` that dimension d of `box` follows, -1
+/// where the box has size 1 there. Fails when run-time sizes leave it open.
+mlir::FailureOr<llvm::SmallVector<int64_t>> matchDims(const Box &box, const Box &other);
+
+/// Creates `dst = fn(src)` with maps that pair the boxes' dimensions as a copy does.
+mlir::LogicalResult createTileMove(mlir::OpBuilder &builder, mlir::Location loc, const Box &dst, const Box &src);
+
+} // namespace tilewright::passes
