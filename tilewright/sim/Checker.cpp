@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tilewright/sim/Checker.h"
+
+#include "tilewright/sim/Names.h"
+
+#include <algorithm>
+#include <bitset>
+
+using namespace tilewright::sim;
+using tilewright::machine::Machine;
+
+namespace {
+
+/// Distinct findings that one launch reports at most; a program with more has a few causes.
+constexpr size_t kMaxFindings = 200;
+
+/// Cell sizes that keep the cost small beside the instructions (whole tiles are the rule).
+constexpr int64_t kVectorCell = 256, kCubeCell = 512;
+
+const char *hazardText(FindingKind kind) {
+  switch (kind) {
+  case FindingKind::ReadAfterWrite:
+    return "read-after-write";
+  case FindingKind::WriteAfterRead:
+    return "write-after-read";
+  default:
+    return "write-after-write";
+  }
+}
+
+std::string lineText(const Program &program, int32_t location) {
+  if (location < 0 || location >= int32_t(program.locations.size()))
+    return "an unknown line";
+  return "line " + std::to_string(program.locations[location].line);
+}
+
+std::string whatText(const Program &program, const Template &tmpl) {
+  std::string name = tmpl.label.empty() ? nameOf(tmpl.op) : tmpl.label;
+  return "'" + name + "' (" + locationText(program, tmpl.location) + ")";
+}
+
+} // namespace
+
+int FindingList::add(Finding finding) {
+  auto key = std::tuple(finding.kind, finding.location, finding.otherLocation, finding.message);
+  auto [it, isNew] = index.try_emplace(std::move(key), list.size());
+  if (!isNew) {
+    list[it->second].count += finding.count;
+    return int(it->second);
+  }
+  if (list.size() >= kMaxFindings) {
+    index.erase(it);
+    return -1;
+  }
+  list.push_back(std::move(finding));
+  return int(list.size()) - 1;
+}
+
+void FindingList::add(FindingKind kind, int32_t location, int32_t other, int64_t block,
+                      std::string message) {
+  add(Finding{kind, std::move(message), location, other, block, 1});
+}
+
+Runs::Runs(const ResolvedView &view, const PreparedOperand &operand) {
+  if (operand.low == operand.high)
+    return;
+  int64_t bytes = byteSize(view.type);
+  run = bytes;
+  first = operand.low; // negative strides are walked from their low end
+  for (unsigned d = 0; d < view.rank; ++d) {
+    if (view.sizes[d] == 1 || view.strides[d] == 0)
+      continue;
+    int64_t stride = std::abs(view.strides[d]) * bytes;
+    int place = depth++;
+    for (; place > 0 && strides[size_t(place - 1)] > stride; --place) {
+      strides[size_t(place)] = strides[size_t(place - 1)];
+      sizes[size_t(place)] = sizes[size_t(place - 1)];
+    }
+    strides[size_t(place)] = stride;
+    sizes[size_t(place)] = view.sizes[d];
+  }
+  int next = 0;
+  while (next < depth && strides[size_t(next)] <= run) {
+    run = strides[size_t(next)] * (sizes[size_t(next)] - 1) + run;
+    ++next;
+  }
+  for (int d = next; d < depth; ++d) {
+    strides[size_t(d - next)] = strides[size_t(d)];
+    sizes[size_t(d - next)] = sizes[size_t(d)];
+  }
+  depth -= next;
+}
+
+Checker::Checker(const Program &program, const Machine &chip, const HappensBefore &order,
+                 const std::vector<CoreKind> &kinds, const GmSpace &gmSpace, FindingList &findings)
+    : program(program), order(order), findings(findings), kinds(kinds) {
+  for (size_t core = 0; core < kGroupCores; ++core) {
+    bool isUsed = !(kinds[core] == CoreKind::AIC ? program.aic : program.aiv).code.empty();
+    for (unsigned s = 0; s < kNumSpaces && isUsed; ++s) {
+      Space space = Space(s);
+      if (int64_t bytes = spaceBytes(chip, kinds[core], space))
+        shadows[core][s].reset(bytes, space == Space::UB ? kVectorCell : kCubeCell);
+    }
+  }
+  constexpr int64_t pageBytes = GmShadow::kCell * GmShadow::kPageCells;
+  gm.tensors.resize(program.tensors.size() + 1);
+  for (size_t i = 0; i < gm.tensors.size(); ++i) {
+    bool isWorkspace = i == program.tensors.size();
+    gm.tensors[i].isTracked = isWorkspace || program.tensors[i].written;
+    int64_t bytes = isWorkspace ? gmSpace.workspace.bytes : gmSpace.tensors[i].bytes;
+    if (gm.tensors[i].isTracked)
+      gm.tensors[i].pages.resize(size_t((bytes + pageBytes - 1) / pageBytes));
+  }
+}
+
+void Checker::access(int lane, uint32_t tick, const Prepared &prepared, unsigned operand,
+                     bool isWrite, int64_t block) {
+  std::vector<const Template *> &names = log[size_t(lane)];
+  if (names.size() <= tick)
+    names.resize(size_t(tick) + 1);
+  names[tick] = prepared.source;
+  const PreparedOperand &target = prepared.operands[operand];
+  if (target.low == target.high)
+    return;
+  if (target.space == Space::GM)
+    inGm(lane, tick, prepared, operand, isWrite, block);
+  else
+    onChip(lane, tick, prepared, operand, isWrite, block);
+}
+
+const Template *Checker::at(int lane, uint32_t tick) const {
+  const auto &names = log[size_t(lane)];
+  return tick < names.size() ? names[tick] : nullptr;
+}
+
+void Checker::onChip(int lane, uint32_t tick, const Prepared &prepared, unsigned operand,
+                     bool isWrite, int64_t block) {
+  const PreparedOperand &target = prepared.operands[operand];
+  int core = coreOf(lane);
+  OnChipShadow &shadow = shadows[size_t(core)][size_t(target.space)];
+  const uint32_t *clock = order.clock(lane).data() + laneOf(core, Pipe::S);
+  CellConflict conflict;
+  Runs(prepared.op.operands[operand], target).forEach([&](int64_t low, int64_t high) {
+    shadow.access(low, high, pipeOfLane(lane), tick, clock, isWrite, conflict);
+  });
+  if (!conflict.any())
+    return;
+  std::string place = bufferText(core, target.space, target.low, target.high);
+  auto tell = [&](FindingKind kind, uint32_t epoch) {
+    if (epoch)
+      race(kind, laneOf(core, epochPipe(epoch)), epochTick(epoch), lane, prepared, place, block);
+  };
+  tell(FindingKind::ReadAfterWrite, conflict.readAfterWrite);
+  tell(FindingKind::WriteAfterWrite, conflict.writeAfterWrite);
+  tell(FindingKind::WriteAfterRead, conflict.writeAfterRead);
+  if (conflict.isUninitialised)
+    uninitialised(prepared,
+                  bufferText(core, target.space, conflict.uninitialisedAt,
+                             conflict.uninitialisedAt + 1),
+                  block);
+}
+
+void Checker::inGm(int lane, uint32_t tick, const Prepared &prepared, unsigned operand,
+                   bool isWrite, int64_t block) {
+  const PreparedOperand &target = prepared.operands[operand];
+  bool isWorkspace = target.tensor == kWorkspace;
+  size_t index = isWorkspace ? program.tensors.size() : size_t(target.tensor);
+  GmShadow::Tensor &tensor = gm.tensors[index];
+  bool atomic = isAtomic(prepared.op.op);
+  if (!tensor.isTracked || (atomic && !isWrite))
+    return;
+  const Clock &clock = order.clock(lane);
+  std::string place = isWorkspace ? "the workspace" : "tensor " + program.tensors[index].name;
+
+  auto inCell = [&](GmShadow::CellEntries &entries, uint16_t low, uint16_t high) {
+    bool isCovered = !isWorkspace || isWrite;
+    for (size_t i = 0; i < entries.size();) {
+      GmEntry &entry = entries[i];
+      if (entry.high <= low || entry.low >= high) {
+        ++i;
+        continue;
+      }
+      isCovered = isCovered || (entry.isWrite && entry.low <= low && entry.high >= high);
+      bool isConflict = (isWrite || entry.isWrite) && !(atomic && entry.isAtomic) &&
+                        !(entry.lane == lane && entry.tick == tick);
+      if (isConflict) {
+        FindingKind kind = !isWrite        ? FindingKind::ReadAfterWrite
+                           : entry.isWrite ? FindingKind::WriteAfterWrite
+                                           : FindingKind::WriteAfterRead;
+        if (!isWorkspace && entry.block != block)
+          acrossBlocks(kind, entry.location, prepared.source->location, place, block);
+        else if (entry.lane != lane && !HappensBefore::isOrdered(clock, entry.lane, entry.tick))
+          race(kind, entry.lane, entry.tick, lane, prepared, place, block);
+      }
+      bool isSwallowed = low <= entry.low && high >= entry.high &&
+                         (isWrite || (!entry.isWrite && entry.lane == lane && entry.block == block));
+      if (isSwallowed) {
+        entries[i] = entries.back();
+        entries.pop_back();
+        continue;
+      }
+      ++i;
+    }
+    if (!isCovered) {
+      std::bitset<GmShadow::kCell> bytes;
+      for (const GmEntry &entry : entries)
+        for (unsigned b = std::max(entry.low, low);
+             entry.isWrite && b < std::min(entry.high, high); ++b)
+          bytes.set(b);
+      isCovered = bytes.count() == size_t(high - low);
+      if (!isCovered)
+        uninitialised(prepared, place, block);
+    }
+    if (!entries.empty()) {
+      GmEntry &last = entries.back();
+      if (last.lane == lane && last.tick == tick && last.isWrite == isWrite && last.high == low) {
+        last.high = high;
+        return;
+      }
+    }
+    entries.push_back({low, high, uint8_t(lane), isWrite, atomic, tick, int32_t(block),
+                       prepared.source->location});
+  };
+  Runs(prepared.op.operands[operand], target).forEach([&](int64_t low, int64_t high) {
+    for (int64_t c = low / GmShadow::kCell; c * GmShadow::kCell < high; ++c) {
+      int64_t base = c * GmShadow::kCell;
+      inCell(gm.cell(tensor, c), uint16_t(std::max(low - base, int64_t(0))),
+             uint16_t(std::min(high - base, GmShadow::kCell)));
+    }
+  });
+}
+
+void Checker::race(FindingKind kind, int otherLane, uint32_t otherTick, int lane,
+                   const Prepared &prepared, const std::string &place, int64_t block) {
+  const Template *other = at(otherLane, otherTick);
+  const Template &self = *prepared.source;
+  auto [it, isNew] = known.try_emplace(std::tuple(kind, other, &self, otherLane, lane), 0);
+  if (!isNew) {
+    findings.bump(it->second);
+    return;
+  }
+  int32_t otherLocation = other ? other->location : -1;
+  auto core = [&](int which) {
+    std::string text = nameOf(kinds[size_t(coreOf(which))]);
+    if (kinds[size_t(coreOf(which))] == CoreKind::AIV && !program.aic.code.empty())
+      text += " " + std::to_string(coreOf(which) - 1);
+    return text;
+  };
+  const char *pipe = nameOf(pipeOfLane(lane)), *otherPipe = nameOf(pipeOfLane(otherLane));
+  std::string edge;
+  if (coreOf(lane) != coreOf(otherLane))
+    edge = "block_set on " + core(otherLane) + " " + otherPipe + " after " +
+           lineText(program, otherLocation) + " and block_wait on " + core(lane) + " " + pipe +
+           " before " + lineText(program, self.location);
+  else if (lane == otherLane)
+    edge = std::string("pipe_barrier ") + pipe + " between " + lineText(program, otherLocation) +
+           " and " + lineText(program, self.location);
+  else
+    edge = std::string("set_flag/wait_flag ") + otherPipe + "->" + pipe + " between " +
+           lineText(program, otherLocation) + " and " + lineText(program, self.location);
+  std::string message = std::string(hazardText(kind)) + " race on " + place + ": " +
+                        whatText(program, self) + " on " + core(lane) + " " + pipe + " " +
+                        (kind == FindingKind::ReadAfterWrite ? "reads" : "writes") + " what " +
+                        (other ? whatText(program, *other) : "an earlier instruction") + " on " +
+                        core(otherLane) + " " + otherPipe + " may still " +
+                        (kind == FindingKind::WriteAfterRead ? "read" : "write") + "; needs " + edge;
+  it->second = findings.add({kind, std::move(message), self.location, otherLocation, block, 1});
+}
+
+void Checker::acrossBlocks(FindingKind kind, int32_t other, int32_t self, const std::string &place,
+                           int64_t block) {
+  findings.add(kind, self, other, block,
+               std::string(hazardText(kind)) + " race on " + place + " between different blocks (" +
+                   locationText(program, other) + " and " + locationText(program, self) +
+                   "): blocks have no order; needs an atomic, or parts that do not overlap");
+}
+
+void Checker::uninitialised(const Prepared &prepared, const std::string &place, int64_t block) {
+  const Template &self = *prepared.source;
+  findings.add(FindingKind::Uninitialised, self.location, -1, block,
+               whatText(program, self) + " reads " + place + " where nothing was written");
+}
+
+/// The author's name of the bytes; all names where buffers share them.
+std::string Checker::bufferText(int core, Space space, int64_t low, int64_t high) const {
+  std::string names;
+  int found = 0;
+  for (const BufferInfo &buffer : program.buffers) {
+    int64_t end = buffer.address + buffer.bytes * std::max(buffer.slots, 1);
+    if (buffer.core != kinds[size_t(core)] || buffer.space != space || end <= low ||
+        buffer.address >= high || found == 3)
+      continue;
+    names += (found++ ? "/" : "") + buffer.name;
+  }
+  if (names.empty())
+    return std::string(nameOf(space)) + " bytes " + std::to_string(low) + ".." +
+           std::to_string(high);
+  return "buffer " + names + " (" + nameOf(space) + ")";
+}
+
+void tilewright::sim::checkAcrossGroups(const Program &program,
+                                        const std::vector<GmShadow *> &groups,
+                                        FindingList &findings) {
+  std::vector<GmShadow::Page *> pages;
+  auto inCell = [&](size_t cell, const std::string &place) {
+    for (size_t g = 0; g < pages.size(); ++g) {
+      for (const GmEntry &write : pages[g]->cells[cell]) {
+        if (!write.isWrite)
+          continue;
+        for (size_t h = 0; h < pages.size(); ++h) {
+          if (h == g)
+            continue;
+          for (const GmEntry &other : pages[h]->cells[cell]) {
+            bool isOnce = !other.isWrite || g < h; // a pair of writes meets twice
+            if (!isOnce || other.high <= write.low || write.high <= other.low ||
+                (write.isAtomic && other.isAtomic))
+              continue;
+            FindingKind kind =
+                other.isWrite ? FindingKind::WriteAfterWrite : FindingKind::ReadAfterWrite;
+            findings.add(kind, other.location, write.location, other.block,
+                         std::string(hazardText(kind)) + " race on " + place +
+                             " between different blocks (" + locationText(program, write.location) +
+                             " and " + locationText(program, other.location) +
+                             "): blocks have no order; needs an atomic, or parts that do not "
+                             "overlap");
+          }
+        }
+      }
+    }
+  };
+  for (size_t t = 0; t <= program.tensors.size(); ++t) {
+    size_t numPages = 0;
+    for (GmShadow *shadow : groups)
+      if (t < shadow->tensors.size())
+        numPages = std::max(numPages, shadow->tensors[t].pages.size());
+    std::string place =
+        t == program.tensors.size() ? "the workspace" : "tensor " + program.tensors[t].name;
+    for (size_t p = 0; p < numPages; ++p) {
+      pages.clear();
+      for (GmShadow *shadow : groups)
+        if (t < shadow->tensors.size() && p < shadow->tensors[t].pages.size() &&
+            shadow->tensors[t].pages[p])
+          pages.push_back(shadow->tensors[t].pages[p].get());
+      for (size_t cell = 0; pages.size() > 1 && cell < size_t(GmShadow::kPageCells); ++cell)
+        inCell(cell, place);
+    }
+  }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "tilewright/sim/CheckerShadow.h"
+#include "tilewright/sim/EngineIssue.h"
+#include "tilewright/sim/HappensBefore.h"
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace tilewright::sim {
+
+/// Collects findings; equal ones are folded with a count.
+class FindingList {
+public:
+  /// Returns the finding's index, or -1 when there are too many.
+  int add(Finding finding);
+  void add(FindingKind kind, int32_t location, int32_t other, int64_t block, std::string message);
+
+  /// Counts finding `at` once more.
+  void bump(int at) {
+    if (at >= 0)
+      ++list[size_t(at)].count;
+  }
+  std::vector<Finding> take() { return std::move(list); }
+  bool empty() const { return list.empty(); }
+
+private:
+  std::vector<Finding> list;
+  std::map<std::tuple<FindingKind, int32_t, int32_t, std::string>, size_t> index;
+};
+
+/// Finds the accesses of one group that nothing orders, and reads of memory that nothing wrote. Works
+/// in program order on the clocks of HappensBefore, so its verdict does not depend on timing.
+class Checker {
+public:
+  Checker(const Program &program, const machine::Machine &chip, const HappensBefore &order,
+          const std::vector<CoreKind> &kinds, const GmSpace &gm, FindingList &findings);
+
+  /// One operand of an instruction that has begun on `lane`. Reads go before writes.
+  void access(int lane, uint32_t tick, const Prepared &prepared, unsigned operand, bool isWrite,
+              int64_t block);
+
+  GmShadow &gmShadow() { return gm; }
+
+private:
+  const Program &program;
+  const HappensBefore &order;
+  FindingList &findings;
+  std::vector<CoreKind> kinds;
+  std::array<std::array<OnChipShadow, kNumSpaces>, kGroupCores> shadows;
+  GmShadow gm;
+  std::array<std::vector<const Template *>, kLanes> log; ///< template of each tick
+  /// Pairs already reported, with their finding: building the text is slow.
+  std::map<std::tuple<FindingKind, const Template *, const Template *, int, int>, int> known;
+
+  void onChip(int lane, uint32_t tick, const Prepared &prepared, unsigned operand, bool isWrite,
+              int64_t block);
+  void inGm(int lane, uint32_t tick, const Prepared &prepared, unsigned operand, bool isWrite,
+            int64_t block);
+  void race(FindingKind kind, int otherLane, uint32_t otherTick, int lane, const Prepared &prepared,
+            const std::string &place, int64_t block);
+  void acrossBlocks(FindingKind kind, int32_t other, int32_t self, const std::string &place,
+                    int64_t block);
+  void uninitialised(const Prepared &prepared, const std::string &place, int64_t block);
+  const Template *at(int lane, uint32_t tick) const;
+  std::string bufferText(int core, Space space, int64_t low, int64_t high) const;
+};
+
+/// Conflicts between blocks that ran in different groups, found after the launch from what each group
+/// wrote and read of the tensors that someone writes.
+void checkAcrossGroups(const Program &program, const std::vector<GmShadow *> &groups,
+                       FindingList &findings);
+
+/// A box as runs of bytes: broadcast dimensions dropped, contiguous ones merged, in rising order where
+/// possible. Calls fn(low, high) with byte offsets from the
+/// operand's memory.
+class Runs {
+public:
+  explicit Runs(const ResolvedView &view, const PreparedOperand &operand);
+
+  template <typename Fn>
+  void forEach(Fn fn) const {
+    if (run == 0)
+      return;
+    std::array<int64_t, kMaxRank> at{};
+    int64_t offset = first;
+    for (;;) {
+      fn(offset, offset + run);
+      int d = 0;
+      for (; d < depth; ++d) {
+        offset += strides[d];
+        if (++at[d] < sizes[d])
+          break;
+        offset -= strides[d] * sizes[d];
+        at[d] = 0;
+      }
+      if (d == depth)
+        return;
+    }
+  }
+
+  int64_t first = 0, run = 0; ///< bytes
+  int depth = 0;              ///< remaining dimensions, innermost first
+  std::array<int64_t, kMaxRank> sizes{}, strides{};
+};
+
+} // namespace tilewright::sim

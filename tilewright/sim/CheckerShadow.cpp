@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tilewright/sim/CheckerShadow.h"
+
+#include <algorithm>
+
+using namespace tilewright::sim;
+
+namespace {
+
+/// Place of a reading pipe in a cell. No two pipes that read the same space share one: UB is read by
+/// S, V and MTE3, L1 by MTE1, L0C by FIX and M.
+unsigned readSlot(Pipe pipe) {
+  switch (pipe) {
+  case Pipe::V:
+  case Pipe::M:
+    return 1;
+  case Pipe::MTE3:
+    return 2;
+  default:
+    return 0;
+  }
+}
+
+bool isOrdered(uint32_t epoch, const uint32_t *clock) {
+  return clock[size_t(epochPipe(epoch))] >= epochTick(epoch);
+}
+
+} // namespace
+
+void OnChipShadow::reset(int64_t bytes, int64_t coarseBytes) {
+  coarse = coarseBytes;
+  size_t count = size_t((bytes + coarse - 1) / coarse);
+  cells.assign(count, {});
+  isSplit.assign(count, 0);
+  isFull.assign(count, 0);
+  size_t fines = count * size_t(coarse / kFine);
+  fine.assign(fines, {});
+  written.assign(fines, 0);
+}
+
+inline void OnChipShadow::touch(Cell &cell, Pipe pipe, uint32_t tick, const uint32_t *clock,
+                                bool isWrite, CellConflict &conflict) {
+  if (!isWrite) {
+    if (cell.write && !isOrdered(cell.write, clock))
+      conflict.readAfterWrite = cell.write;
+    cell.read[readSlot(pipe)] = epochOf(pipe, tick);
+    return;
+  }
+  if (cell.write && !isOrdered(cell.write, clock))
+    conflict.writeAfterWrite = cell.write;
+  // Reads of the same pipe come first by themselves, on V too.
+  for (uint32_t read : cell.read)
+    if (read && epochPipe(read) != pipe && !isOrdered(read, clock))
+      conflict.writeAfterRead = read;
+  cell = {epochOf(pipe, tick), {0, 0, 0}};
+}
+
+void OnChipShadow::split(size_t index) {
+  if (isSplit[index])
+    return;
+  isSplit[index] = 1;
+  size_t per = size_t(coarse / kFine);
+  std::fill_n(fine.begin() + std::ptrdiff_t(index * per), per, cells[index]);
+}
+
+/// Byte-exact record of what was ever written; full coarse cells need no look.
+void OnChipShadow::initialised(int64_t low, int64_t high, bool isWrite, CellConflict &conflict) {
+  int64_t per = coarse / kFine;
+  for (int64_t c = low / coarse; c * coarse < high; ++c) {
+    if (isFull[size_t(c)])
+      continue;
+    int64_t from = std::max(low, c * coarse), to = std::min(high, (c + 1) * coarse);
+    bool isAll = true;
+    for (int64_t f = from / kFine; f * kFine < to; ++f) {
+      int64_t a = std::max(from - f * kFine, int64_t(0)), b = std::min(to - f * kFine, kFine);
+      uint32_t mask = uint32_t(((uint64_t(1) << (b - a)) - 1) << a);
+      uint32_t &bits = written[size_t(f)];
+      if (isWrite) {
+        bits |= mask;
+      } else if (mask & ~bits) {
+        conflict.isUninitialised = true;
+        conflict.uninitialisedAt = f * kFine;
+        bits |= mask; // told once
+      }
+    }
+    for (int64_t f = c * per; f < (c + 1) * per && isAll; ++f)
+      isAll = written[size_t(f)] == ~uint32_t(0);
+    isFull[size_t(c)] = isAll;
+  }
+}
+
+void OnChipShadow::access(int64_t low, int64_t high, Pipe pipe, uint32_t tick,
+                          const uint32_t *clock, bool isWrite, CellConflict &conflict) {
+  if (low >= high || size_t((high - 1) / coarse) >= cells.size())
+    return;
+  initialised(low, high, isWrite, conflict);
+  Cell before, after;
+  bool hasBefore = false;
+  for (int64_t c = low / coarse; c * coarse < high; ++c) {
+    size_t index = size_t(c);
+    bool isWhole = low <= c * coarse && high >= (c + 1) * coarse;
+    if (isWhole && !isSplit[index]) {
+      Cell &cell = cells[index];
+      if (hasBefore && cell == before) { // a tile's cells mostly look alike
+        cell = after;
+        continue;
+      }
+      before = cell;
+      touch(cell, pipe, tick, clock, isWrite, conflict);
+      after = cell;
+      hasBefore = true;
+      continue;
+    }
+    split(index);
+    int64_t from = std::max(low, c * coarse) / kFine;
+    int64_t to = (std::min(high, (c + 1) * coarse) + kFine - 1) / kFine;
+    for (int64_t f = from; f < to; ++f)
+      touch(fine[size_t(f)], pipe, tick, clock, isWrite, conflict);
+    if (isWhole && isWrite) { // one writer again
+      isSplit[index] = 0;
+      cells[index] = {epochOf(pipe, tick), {0, 0, 0}};
+    }
+  }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "tilewright/sim/HappensBefore.h"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace tilewright::sim {
+
+/// Last accesses of a piece of on-chip memory: one writer, one reader per pipe that can read the
+/// space. An epoch is tick * 8 + pipe + 1; 0 means never.
+struct Cell {
+  uint32_t write = 0;
+  uint32_t read[3] = {0, 0, 0};
+
+  bool operator==(const Cell &) const = default;
+};
+
+inline uint32_t epochOf(Pipe pipe, uint32_t tick) { return (tick << 3) | uint32_t(pipe); }
+inline Pipe epochPipe(uint32_t epoch) { return Pipe(epoch & 7); }
+inline uint32_t epochTick(uint32_t epoch) { return epoch >> 3; }
+
+/// What a check of some bytes found wrong; epochs of the other side, 0 for none.
+struct CellConflict {
+  uint32_t readAfterWrite = 0, writeAfterWrite = 0, writeAfterRead = 0;
+  bool isUninitialised = false;
+  int64_t uninitialisedAt = 0;
+
+  bool any() const {
+    return (readAfterWrite | writeAfterWrite | writeAfterRead) != 0 || isUninitialised;
+  }
+};
+
+/// Shadow of one on-chip memory: coarse cells, each of which falls apart into 32-byte cells when an
+/// access covers part of it, and one bit per byte that tells whether it was ever written.
+class OnChipShadow {
+public:
+  void reset(int64_t bytes, int64_t coarseBytes);
+
+  /// Checks and notes one access to [low, high) by an instruction on `pipe` whose clock, from this
+  /// core's first lane on, is `clock`.
+  void access(int64_t low, int64_t high, Pipe pipe, uint32_t tick, const uint32_t *clock, bool isWrite,
+              CellConflict &conflict);
+
+private:
+  static constexpr int64_t kFine = 32;
+  int64_t coarse = 0;
+  std::vector<Cell> cells;
+  std::vector<uint8_t> isSplit, isFull; ///< per coarse cell; full: every byte was written
+  std::vector<Cell> fine;
+  std::vector<uint32_t> written; ///< per fine cell, one bit a byte
+
+  void touch(Cell &cell, Pipe pipe, uint32_t tick, const uint32_t *clock, bool isWrite,
+             CellConflict &conflict);
+  void split(size_t index);
+  void initialised(int64_t low, int64_t high, bool isWrite, CellConflict &conflict);
+};
+
+/// Accesses to a stretch of GM.
+struct GmEntry {
+  uint16_t low = 0, high = 0; ///< bytes within the cell
+  uint8_t lane = 0;
+  bool isWrite = false, isAtomic = false;
+  uint32_t tick = 0;
+  int32_t block = -1;
+  int32_t location = -1;
+};
+
+/// Shadow of the GM that some block writes: 512-byte cells, each a short list of byte ranges, in pages
+/// made on first touch.
+class GmShadow {
+public:
+  static constexpr int64_t kCell = 512;
+  static constexpr int64_t kPageCells = 128;
+
+  using CellEntries = std::vector<GmEntry>;
+  struct Page {
+    std::array<CellEntries, kPageCells> cells;
+  };
+  struct Tensor {
+    bool isTracked = false;
+    std::vector<std::unique_ptr<Page>> pages;
+  };
+
+  /// One table per tensor; the last is the workspace.
+  std::vector<Tensor> tensors;
+
+  CellEntries &cell(Tensor &tensor, int64_t index) {
+    std::unique_ptr<Page> &page = tensor.pages[size_t(index / kPageCells)];
+    if (!page)
+      page = std::make_unique<Page>();
+    return page->cells[size_t(index % kPageCells)];
+  }
+};
+
+} // namespace tilewright::sim

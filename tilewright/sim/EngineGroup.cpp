@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tilewright/sim/EngineGroup.h"
+
+#include "tilewright/sim/Names.h"
+
+#include <limits>
+
+using namespace tilewright::sim;
+
+namespace {
+
+constexpr size_t kNumFlags = size_t(kNumPipes) * kNumPipes * kMaxFlagIds;
+
+size_t flagIndex(Pipe from, Pipe to, int64_t id) {
+  return (size_t(from) * kNumPipes + size_t(to)) * kMaxFlagIds + size_t(id);
+}
+
+std::string coreName(const CoreRun &core) {
+  std::string text = nameOf(core.kind);
+  if (core.kind == CoreKind::AIV)
+    text += " " + std::to_string(core.index - 1);
+  return text;
+}
+
+/// The lanes whose work a dropped instruction no longer waits for.
+HeldLanes heldLanes(const Program &program, const Mutation &mutation) {
+  const CoreProgram &core = mutation.core == CoreKind::AIC ? program.aic : program.aiv;
+  HeldLanes held{mutation.core, Pipe::All};
+  if (size_t(mutation.codeIndex) >= core.code.size())
+    return held;
+  const Insn &insn = core.code[mutation.codeIndex];
+  if (insn.op != Opcode::BlockWait) {
+    held.pipe = insn.p0;
+    return held;
+  }
+  // The producer is on the other kind of core: where it signals this id.
+  held.core = mutation.core == CoreKind::AIC ? CoreKind::AIV : CoreKind::AIC;
+  const CoreProgram &other = held.core == CoreKind::AIC ? program.aic : program.aiv;
+  bool isFirst = true;
+  for (const Insn &candidate : other.code) {
+    if (candidate.op != Opcode::BlockSet || candidate.a != insn.a || candidate.imm != insn.imm)
+      continue;
+    if (!isFirst && held.pipe != candidate.p0)
+      held.pipe = Pipe::All;
+    else
+      held.pipe = candidate.p0;
+    isFirst = false;
+  }
+  return held;
+}
+
+} // namespace
+
+Group::Group(const Launch &launch, int64_t number, GroupMemory &memory, PreparedCache &cache)
+    : number(number), launch(launch) {
+  const Program &program = launch.program;
+  bool hasAic = !program.aic.code.empty();
+  int numAivs = program.aiv.code.empty() ? 0 : (hasAic ? 2 : 1);
+  std::vector<CoreKind> kinds = {CoreKind::AIC, CoreKind::AIV, CoreKind::AIV};
+  for (int index = hasAic ? 0 : 1; index <= numAivs; ++index) {
+    CoreRun &core = cores.emplace_back();
+    core.index = index;
+    core.kind = kinds[index];
+    core.program = core.kind == CoreKind::AIC ? &program.aic : &program.aiv;
+    core.vm.regs.assign(size_t(std::max(core.program->numRegs, 1)), 0);
+    core.context.code = core.program->code.data();
+    core.context.scalarArgs = launch.scalars.data();
+    core.context.coreId = number;
+    core.context.coreCount = launch.coreCount;
+    core.context.subCoreId = hasAic && index > 0 ? index - 1 : 0;
+    core.records.kind = core.kind;
+    core.records.group = int32_t(number);
+    core.records.sub = int32_t(core.context.subCoreId);
+    core.flags.resize(kNumFlags);
+    if (cache[index].empty())
+      cache[index] = prepareTemplates(*core.program, memory.cores[index], launch.gm);
+    core.prepared = std::move(cache[index]);
+    for (Prepared &prepared : core.prepared)
+      prepared.ready = false;
+  }
+
+  const RunOptions &options = launch.options;
+  bool isHolding = options.mutation && options.mutation->kind == Mutation::Kind::HoldProducer;
+  bool isDelayed = options.delaySeed.has_value() || isHolding;
+  if (options.check || isDelayed)
+    order = std::make_unique<HappensBefore>(numAivs, launch.chip.blockFlagMaxOutstanding);
+  if (options.check)
+    checker = std::make_unique<Checker>(program, launch.chip, *order, kinds, launch.gm, findings);
+  if (isDelayed) {
+    HeldLanes held;
+    if (isHolding)
+      held = heldLanes(program, *options.mutation);
+    delay = std::make_unique<Delay>(options.delaySeed.value_or(0), number, kinds,
+                                    isHolding ? &held : nullptr);
+  }
+}
+
+CoreStatus Group::fail(CoreRun &core, FindingKind kind, int32_t location, const std::string &text) {
+  error = text;
+  findings.add(kind, location, -1, core.block, text);
+  return CoreStatus::Failed;
+}
+
+void Group::report(CoreRun &core, FindingKind kind, int32_t location, int32_t other,
+                   const std::string &text) {
+  if (launch.options.check)
+    findings.add(kind, location, other, core.block, text);
+}
+
+bool Group::isMutated(const CoreRun &core, const Insn &insn) const {
+  const std::optional<Mutation> &mutation = launch.options.mutation;
+  return mutation && mutation->core == core.kind &&
+         &insn - core.program->code.data() == mutation->codeIndex;
+}
+
+bool Group::isRunnable(const CoreRun &core) const {
+  return core.status == CoreStatus::Ready || core.isAdmitted ||
+         (core.status == CoreStatus::Blocked && canPassBlockWait(core));
+}
+
+void Group::runUntilStuck() {
+  if (delay) {
+    while (!failed() && runDelayed())
+      ;
+    return;
+  }
+  bool isGoing = true;
+  while (isGoing) {
+    isGoing = false;
+    for (CoreRun &core : cores) {
+      if (!isRunnable(core))
+        continue;
+      core.status = runCore(core, std::numeric_limits<int64_t>::max());
+      if (core.status == CoreStatus::Failed)
+        return;
+      isGoing = true;
+    }
+  }
+}
+
+/// One slice of one core, both chosen at random. False when none can go on.
+bool Group::runDelayed() {
+  unsigned runnable = 0;
+  for (size_t i = 0; i < cores.size(); ++i)
+    if (isRunnable(cores[i]))
+      runnable |= 1u << i;
+  if (!runnable)
+    return false;
+  CoreRun &core = cores[size_t(delay->pickCore(runnable))];
+  core.status = runCore(core, delay->pickSlice());
+  if (!delay->fault().empty() && !failed())
+    core.status = fail(core, FindingKind::OutOfBounds, -1, delay->fault());
+  return true;
+}
+
+void Group::drain() {
+  if (!delay || failed())
+    return;
+  delay->drain();
+  if (!delay->fault().empty())
+    fail(cores.front(), FindingKind::OutOfBounds, -1, delay->fault());
+}
+
+CoreStatus Group::runCore(CoreRun &core, int64_t maxEvents) {
+  int64_t limit = launch.options.maxInstructions;
+  for (int64_t event = 0; event < maxEvents; ++event) {
+    VmStop stop = runVm(core.vm, core.context, limit - core.steps);
+    const Insn &insn = core.program->code[core.vm.pc];
+    ++core.steps;
+    if (stop == VmStop::Watchdog)
+      return fail(core, FindingKind::Watchdog, insn.location,
+                  coreName(core) + " ran " + std::to_string(limit) +
+                      " scalar instructions without an end (" +
+                      locationText(launch.program, insn.location) + ")");
+    if (stop == VmStop::DivideByZero)
+      return fail(core, FindingKind::AssertFailed, insn.location,
+                  "integer division by zero (" + locationText(launch.program, insn.location) + ")");
+    if (std::optional<CoreStatus> status = handle(core, insn))
+      return *status;
+    ++core.vm.pc;
+  }
+  return CoreStatus::Ready;
+}
+
+/// Carries out the event at the program counter. Empty: go on with the next instruction; else the
+/// core stays where it is.
+std::optional<CoreStatus> Group::handle(CoreRun &core, const Insn &insn) {
+  const Program &program = launch.program;
+  switch (insn.op) {
+  case Opcode::Issue:
+    return issue(core, insn);
+  case Opcode::SetFlag:
+    return setFlag(core, insn, isMutated(core, insn));
+  case Opcode::WaitFlag:
+    return waitFlag(core, insn);
+  case Opcode::Barrier:
+    if (isMutated(core, insn))
+      return std::nullopt;
+    recordSync(core, RecordKind::Barrier, insn.p0, insn.p0, 0);
+    if (order)
+      order->barrier(core.index, insn.p0);
+    return std::nullopt;
+  case Opcode::BlockSet:
+    return blockSet(core, insn, isMutated(core, insn));
+  case Opcode::BlockWait:
+    return blockWait(core, insn);
+  case Opcode::BeginBlock: {
+    int64_t block = core.vm.regs[insn.a];
+    if (launch.isOrdered && !core.isAdmitted)
+      return CoreStatus::AtBlock;
+    core.isAdmitted = false;
+    core.block = block;
+    core.atomics = 0;
+    recordBlock(core);
+    return std::nullopt;
+  }
+  case Opcode::Print:
+    print(core, insn);
+    return failed() ? std::optional(CoreStatus::Failed) : std::nullopt;
+  case Opcode::Assert:
+    return fail(core, FindingKind::AssertFailed, insn.location,
+                "assertion failed: " + program.messages[insn.imm] + " (" +
+                    locationText(program, insn.location) + ")");
+  case Opcode::Halt:
+    recordScalarWork(core);
+    return CoreStatus::Halted;
+  default:
+    return fail(core, FindingKind::AssertFailed, insn.location,
+                std::string("unexpected instruction ") + nameOf(insn.op));
+  }
+}
+
+std::optional<CoreStatus> Group::issue(CoreRun &core, const Insn &insn) {
+  Prepared &prepared = core.prepared[insn.imm];
+  TileOp op = prepared.op.op;
+  if (launch.isOrdered && isAtomic(op)) {
+    if (!core.isAdmitted)
+      return CoreStatus::AtAtomic;
+    core.isAdmitted = false;
+    ++core.atomics;
+  }
+  std::string text;
+  if (!resolve(prepared, core.vm.regs.data(), launch.program, text))
+    return fail(core, FindingKind::OutOfBounds, prepared.source->location, text);
+  ++core.issued;
+  if (launch.options.time)
+    recordIssue(core, prepared);
+
+  if (order) {
+    int lane = laneOf(core.index, prepared.pipe);
+    if (op == TileOp::Mmad) {
+      int reads = laneOf(core.index, Pipe::MTE1);
+      uint32_t readTick = order->begin(reads);
+      if (checker) {
+        checker->access(reads, readTick, prepared, 1, false, core.block);
+        checker->access(reads, readTick, prepared, 2, false, core.block);
+      }
+      Clock readClock = order->clock(reads);
+      order->end(reads, readTick);
+      uint32_t tick = order->beginAfter(lane, reads, readTick);
+      if (checker) {
+        if (prepared.op.scalars[0] == 0)
+          checker->access(lane, tick, prepared, 0, false, core.block);
+        checker->access(lane, tick, prepared, 0, true, core.block);
+      }
+      if (delay)
+        delay->addMmad(prepared, reads, readTick, readClock, lane, tick, order->clock(lane));
+      order->end(lane, tick);
+    } else {
+      uint32_t tick = order->begin(lane);
+      if (checker) {
+        for (unsigned k = prepared.op.numOperands; k-- > 0;)
+          if (prepared.operands[k].isRead)
+            checker->access(lane, tick, prepared, k, false, core.block);
+        if (prepared.operands[0].isWritten)
+          checker->access(lane, tick, prepared, 0, true, core.block);
+      }
+      if (delay && prepared.pipe == Pipe::S)
+        delay->force(order->clock(lane));
+      else if (delay)
+        delay->add(prepared, lane, tick, order->clock(lane));
+      order->end(lane, tick);
+    }
+  }
+
+  if (prepared.pipe == Pipe::S) {
+    scalarAccess(core, prepared);
+    return std::nullopt;
+  }
+  if (delay)
+    return std::nullopt;
+  if (op == TileOp::Gather && gatherOutOfBounds(prepared.op))
+    return fail(core, FindingKind::OutOfBounds, prepared.source->location,
+                "gather (" + locationText(launch.program, prepared.source->location) +
+                    "): an index is outside its table");
+  perform(prepared.op);
+  return std::nullopt;
+}
+
+void Group::scalarAccess(CoreRun &core, Prepared &prepared) {
+  const ResolvedView &view = prepared.op.operands[0];
+  if (prepared.op.op == TileOp::ScalarStore)
+    storeScalar(view.data, view.type, prepared.op.scalars[0]);
+  else
+    core.vm.regs[prepared.source->resultReg] = loadScalar(view.data, view.type);
+}
+
+std::optional<CoreStatus> Group::setFlag(CoreRun &core, const Insn &insn, bool isDropped) {
+  int64_t id = flagId(core, insn);
+  if (id < 0 || id >= launch.chip.flagIdsPerPipePair || id >= kMaxFlagIds)
+    return fail(core, FindingKind::OutOfBounds, insn.location,
+                "event id " + std::to_string(id) + " is outside 0.." +
+                    std::to_string(launch.chip.flagIdsPerPipePair - 1) + " (" +
+                    locationText(launch.program, insn.location) + ")");
+  recordSync(core, RecordKind::SetFlag, insn.p0, insn.p1, id);
+  CoreRun::Flag &flag = core.flags[flagIndex(insn.p0, insn.p1, id)];
+  ++flag.open;
+  flag.location = insn.location;
+  if (!order)
+    return std::nullopt;
+  HappensBefore::SetResult result = order->setFlag(core.index, insn.p0, insn.p1, int(id),
+                                                   insn.location, isDropped);
+  if (!result.isDouble && !result.isReuse)
+    return std::nullopt;
+  std::string pair = std::string(nameOf(insn.p0)) + "->" + nameOf(insn.p1) + " id " +
+                     std::to_string(id);
+  std::string here = locationText(launch.program, insn.location);
+  std::string there = locationText(launch.program, result.otherLocation);
+  if (result.isDouble)
+    report(core, FindingKind::DoubleSet, insn.location, result.otherLocation,
+           "set_flag " + pair + " at " + here + " while it is still set from " + there +
+               "; needs a wait_flag between them");
+  else
+    report(core, FindingKind::FlagReuse, insn.location, result.otherLocation,
+           "set_flag " + pair + " at " + here + " may come before the wait_flag at " + there +
+               " took the last one; needs set_flag " + nameOf(insn.p1) + "->" + nameOf(insn.p0) +
+               " after the wait, or another id");
+  return std::nullopt;
+}
+
+std::optional<CoreStatus> Group::waitFlag(CoreRun &core, const Insn &insn) {
+  bool isDropped = isMutated(core, insn);
+  bool isHeld = isDropped && launch.options.mutation->kind == Mutation::Kind::HoldProducer;
+  if (isDropped && !isHeld)
+    return std::nullopt;
+  int64_t id = flagId(core, insn);
+  std::string pair = std::string(nameOf(insn.p0)) + "->" + nameOf(insn.p1) + " id " +
+                     std::to_string(id) + " (" + locationText(launch.program, insn.location) + ")";
+  if (id < 0 || id >= launch.chip.flagIdsPerPipePair || id >= kMaxFlagIds)
+    return fail(core, FindingKind::OutOfBounds, insn.location,
+                "wait_flag " + pair + ": the event id is outside 0.." +
+                    std::to_string(launch.chip.flagIdsPerPipePair - 1));
+  CoreRun::Flag &flag = core.flags[flagIndex(insn.p0, insn.p1, id)];
+  if (flag.open == 0)
+    return fail(core, FindingKind::Deadlock, insn.location,
+                "deadlock: " + coreName(core) + " waits in wait_flag " + pair +
+                    " for a set_flag that never comes before it");
+  recordSync(core, RecordKind::WaitFlag, insn.p0, insn.p1, id);
+  --flag.open;
+  if (order)
+    order->waitFlag(core.index, insn.p0, insn.p1, int(id), insn.location, isHeld);
+  return std::nullopt;
+}
+
+/// Calls `fn` with each counter that a BlockSet raises (isSet) or a BlockWait lowers.
+template <typename Fn>
+void Group::forEachCounter(const CoreRun &core, bool isSet, int64_t id, Fn fn) {
+  int numAivs = int(cores.size()) - 1;
+  if (core.kind == CoreKind::AIV)
+    return fn(isSet ? toAic[core.index - 1][id] : toAiv[core.index - 1][id]);
+  for (int aiv = 0; aiv < numAivs; ++aiv)
+    fn(isSet ? toAiv[aiv][id] : toAic[aiv][id]);
+}
+
+std::optional<CoreStatus> Group::blockSet(CoreRun &core, const Insn &insn, bool isDropped) {
+  int64_t id = flagId(core, insn);
+  std::string here = locationText(launch.program, insn.location);
+  if (id < 0 || id >= launch.chip.blockFlagIds || id >= kMaxFlagIds)
+    return fail(core, FindingKind::OutOfBounds, insn.location,
+                "cross-core id " + std::to_string(id) + " is outside 0.." +
+                    std::to_string(launch.chip.blockFlagIds - 1) + " (" + here + ")");
+  if (cores.size() < 2)
+    return fail(core, FindingKind::Deadlock, insn.location,
+                "block_set (" + here + ") in a launch with one kind of core");
+  recordSync(core, RecordKind::BlockSet, insn.p0, insn.p0, id);
+  forEachCounter(core, true, id, [&](BlockCounter &counter) {
+    ++counter.open;
+    counter.location = insn.location;
+  });
+  if (order && order->blockSet(core.index, insn.p0, int(id), insn.location, isDropped))
+    report(core, FindingKind::CounterOverflow, insn.location, -1,
+           "block_set id " + std::to_string(id) + " at " + here + ": more than " +
+               std::to_string(launch.chip.blockFlagMaxOutstanding) +
+               " signals may be outstanding; needs a block_wait for a signal from the other side");
+  return std::nullopt;
+}
+
+bool Group::canPassBlockWait(const CoreRun &core) const {
+  const Insn &insn = core.program->code[core.vm.pc];
+  int64_t id = flagId(core, insn);
+  bool isOpen = cores.size() > 1;
+  const_cast<Group *>(this)->forEachCounter(
+      core, false, id, [&](BlockCounter &counter) { isOpen = isOpen && counter.open > 0; });
+  return isOpen;
+}
+
+std::optional<CoreStatus> Group::blockWait(CoreRun &core, const Insn &insn) {
+  bool isDropped = isMutated(core, insn);
+  bool isHeld = isDropped && launch.options.mutation->kind == Mutation::Kind::HoldProducer;
+  if (isDropped && !isHeld)
+    return std::nullopt;
+  int64_t id = flagId(core, insn);
+  if (id < 0 || id >= launch.chip.blockFlagIds || id >= kMaxFlagIds)
+    return fail(core, FindingKind::OutOfBounds, insn.location,
+                "cross-core id " + std::to_string(id) + " is outside 0.." +
+                    std::to_string(launch.chip.blockFlagIds - 1) + " (" +
+                    locationText(launch.program, insn.location) + ")");
+  if (!canPassBlockWait(core))
+    return CoreStatus::Blocked;
+  recordSync(core, RecordKind::BlockWait, insn.p0, insn.p0, id);
+  forEachCounter(core, false, id, [](BlockCounter &counter) { --counter.open; });
+  if (order)
+    order->blockWait(core.index, insn.p0, int(id), insn.location, isHeld);
+  return std::nullopt;
+}
+
+void Group::print(CoreRun &core, const Insn &insn) {
+  const PrintSpec &spec = launch.program.prints[insn.imm];
+  drain();
+  Prepared *tile = nullptr;
+  if (spec.templateId >= 0) {
+    tile = &core.prepared[spec.templateId];
+    std::string text;
+    if (!resolve(*tile, core.vm.regs.data(), launch.program, text)) {
+      fail(core, FindingKind::OutOfBounds, insn.location, "print: " + text);
+      return;
+    }
+  }
+  int64_t value = insn.a >= 0 ? core.vm.regs[insn.a] : 0;
+  core.printed.emplace_back(core.block, printText(spec, tile, value));
+}
+
+void Group::finish(PreparedCache &cache) {
+  drain();
+  bool isDone = true;
+  if (!failed()) {
+    std::string waits;
+    CoreRun *first = nullptr;
+    int32_t location = -1;
+    for (CoreRun &core : cores) {
+      if (core.status == CoreStatus::Halted)
+        continue;
+      isDone = false;
+      const Insn &insn = core.program->code[core.vm.pc];
+      waits += (first ? "; " : "") + coreName(core) + " waits in block_wait id " +
+               std::to_string(flagId(core, insn)) + " on " + nameOf(insn.p0) + " (" +
+               locationText(launch.program, insn.location) + ")";
+      if (first)
+        continue;
+      first = &core;
+      location = insn.location;
+    }
+    if (first)
+      first->status = fail(*first, FindingKind::Deadlock, location, "deadlock: " + waits +
+                                                                        " for signals that never come");
+  }
+  if (!failed() && isDone && launch.options.check) {
+    for (CoreRun &core : cores) {
+      for (size_t i = 0; i < core.flags.size(); ++i)
+        if (core.flags[i].open > 0)
+          report(core, FindingKind::UnconsumedFlag, core.flags[i].location, -1,
+                 std::string("set_flag ") + nameOf(Pipe(i / kMaxFlagIds / kNumPipes)) + "->" +
+                     nameOf(Pipe(i / kMaxFlagIds % kNumPipes)) + " id " +
+                     std::to_string(i % kMaxFlagIds) + " at " +
+                     locationText(launch.program, core.flags[i].location) +
+                     " is never waited for");
+      for (int64_t id = 0; id < kMaxFlagIds && cores.size() > 1; ++id)
+        forEachCounter(core, false, id, [&](BlockCounter &counter) {
+          if (counter.open > 0)
+            report(core, FindingKind::UnconsumedFlag, counter.location, -1,
+                   "block_set id " + std::to_string(id) + " at " +
+                       locationText(launch.program, counter.location) + " is never waited for by " +
+                       coreName(core));
+        });
+    }
+  }
+  for (CoreRun &core : cores)
+    cache[core.index] = std::move(core.prepared);
+}

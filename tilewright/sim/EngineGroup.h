@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "tilewright/sim/Checker.h"
+#include "tilewright/sim/Delay.h"
+#include "tilewright/sim/EngineIssue.h"
+#include "tilewright/sim/HappensBefore.h"
+#include "tilewright/sim/Record.h"
+#include "tilewright/sim/Vm.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright::sim {
+
+/// What all groups of one launch share; read only while they run.
+struct Launch {
+  const Program &program;
+  const machine::Machine &chip;
+  const RunOptions &options;
+  const std::vector<int64_t> &scalars;
+  GmSpace gm;
+  int64_t coreCount = 0;  ///< runners
+  bool isOrdered = false; ///< logical block order over all groups
+};
+
+/// Why a core stopped running.
+enum class CoreStatus : uint8_t {
+  Ready,    ///< its slice is over
+  Blocked,  ///< BlockWait without a signal
+  AtBlock,  ///< before BeginBlock, in ordered launches
+  AtAtomic, ///< before an atomic, in ordered launches
+  Halted,
+  Failed, ///< the group's error says why
+};
+
+/// One core of a group: its scalar machine, memories bound to its templates, open flags, records.
+struct CoreRun {
+  CoreKind kind = CoreKind::AIC;
+  int index = 0; ///< 0: AIC, 1 and 2: AIVs
+  const CoreProgram *program = nullptr;
+  VmState vm;
+  VmContext context;
+  std::vector<Prepared> prepared;
+  CoreRecords records;
+  CoreStatus status = CoreStatus::Ready;
+  int64_t block = -1;
+  int64_t atomics = 0;     ///< issued in this block
+  bool isAdmitted = false; ///< may pass the BeginBlock or atomic that it stands at
+  int64_t scalarMark = 0;  ///< scalar instructions already told to the clock
+  int64_t steps = 0;       ///< engine events, part of the watchdog's count
+  uint64_t issued = 0;
+  struct Flag {
+    int32_t open = 0, location = -1;
+  };
+  std::vector<Flag> flags; ///< by source pipe, destination pipe, id
+  std::vector<std::pair<int64_t, std::string>> printed; ///< block, text
+};
+
+/// Open cross-core signals of a group.
+struct BlockCounter {
+  int32_t open = 0, location = -1;
+};
+
+/// Templates bound to one set of memories, handed from group to group.
+using PreparedCache = std::array<std::vector<Prepared>, kGroupCores>;
+
+/// One AIC with its AIVs, or a single AIV: the unit that runs on one host thread. Cores take turns
+/// where they wait for each other; nothing here looks at the host's time.
+class Group {
+public:
+  Group(const Launch &launch, int64_t number, GroupMemory &memory, PreparedCache &cache);
+
+  /// Runs all cores until nothing can go on: done, waiting for admission (ordered launches), failed.
+  void runUntilStuck();
+
+  /// Lets pending instructions take effect.
+  void drain();
+
+  /// Ends the group: deadlocks, unconsumed flags. Gives the templates back.
+  void finish(PreparedCache &cache);
+
+  bool failed() const { return !error.empty(); }
+
+  int64_t number = 0;
+  std::vector<CoreRun> cores;
+  std::string error;
+  FindingList findings;
+  std::unique_ptr<Checker> checker;
+
+private:
+  const Launch &launch;
+  BlockCounter toAiv[2][kMaxFlagIds], toAic[2][kMaxFlagIds];
+  std::unique_ptr<HappensBefore> order;
+  std::unique_ptr<Delay> delay;
+
+  CoreStatus runCore(CoreRun &core, int64_t maxEvents);
+  bool runDelayed();
+  std::optional<CoreStatus> handle(CoreRun &core, const Insn &insn);
+  CoreStatus fail(CoreRun &core, FindingKind kind, int32_t location, const std::string &text);
+  void report(CoreRun &core, FindingKind kind, int32_t location, int32_t other,
+              const std::string &text);
+
+  std::optional<CoreStatus> issue(CoreRun &core, const Insn &insn);
+  void scalarAccess(CoreRun &core, Prepared &prepared);
+  std::optional<CoreStatus> setFlag(CoreRun &core, const Insn &insn, bool isDropped);
+  std::optional<CoreStatus> waitFlag(CoreRun &core, const Insn &insn);
+  std::optional<CoreStatus> blockSet(CoreRun &core, const Insn &insn, bool isDropped);
+  std::optional<CoreStatus> blockWait(CoreRun &core, const Insn &insn);
+  bool canPassBlockWait(const CoreRun &core) const;
+  bool isRunnable(const CoreRun &core) const;
+  template <typename Fn>
+  void forEachCounter(const CoreRun &core, bool isSet, int64_t id, Fn fn);
+  void print(CoreRun &core, const Insn &insn);
+
+  bool isMutated(const CoreRun &core, const Insn &insn) const;
+  int64_t flagId(const CoreRun &core, const Insn &insn) const {
+    return insn.a >= 0 ? core.vm.regs[insn.a] : insn.imm;
+  }
+  void recordScalarWork(CoreRun &core);
+  void recordIssue(CoreRun &core, const Prepared &prepared);
+  void recordSync(CoreRun &core, RecordKind kind, Pipe pipe, Pipe other, int64_t id);
+  void recordBlock(CoreRun &core);
+};
+
+/// Text of the tile or scalar that a Print names.
+std::string printText(const PrintSpec &spec, const Prepared *tile, int64_t value);
+
+} // namespace tilewright::sim

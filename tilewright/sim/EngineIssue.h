@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "tilewright/sim/Engine.h"
+#include "tilewright/sim/Kernels.h"
+#include "tilewright/sim/Memory.h"
+
+#include <string>
+#include <vector>
+
+namespace tilewright::sim {
+
+/// GM as one launch sees it.
+struct GmTensor {
+  std::byte *data = nullptr;
+  int64_t bytes = 0;
+  uint64_t address = 0; ///< launch-wide, for the clock
+};
+
+struct GmSpace {
+  std::vector<GmTensor> tensors;
+  GmTensor workspace;
+
+  const GmTensor &at(int32_t tensor) const {
+    return tensor == kWorkspace ? workspace : tensors[tensor];
+  }
+};
+
+/// What an operand of a prepared instruction touches.
+struct PreparedOperand {
+  Space space = Space::UB;
+  int32_t tensor = -1;
+  bool isWritten = false, isRead = false;
+  bool isDynamic = false;        ///< some part comes from a register
+  std::byte *origin = nullptr;   ///< byte 0 of the space or tensor
+  int64_t limit = 0;             ///< bytes of it
+  int64_t unit = 1;              ///< bytes per step of `base`
+  int64_t base = 0;              ///< as the view says
+  int64_t low = 0, high = 0;     ///< bytes [low, high) hold the box; equal when it is empty
+  PoisonedBlock *block = nullptr; ///< on-chip only
+};
+
+/// A template bound to the memories of one core. Constant parts are worked out once; issuing only
+/// copies the registers that the instruction names and redoes the bounds of operands that moved.
+struct Prepared {
+  struct Patch {
+    int64_t *field;
+    int32_t reg;
+  };
+  ResolvedOp op;
+  std::array<PreparedOperand, 4> operands;
+  std::vector<Patch> patches;
+  const Template *source = nullptr;
+  int32_t index = 0;
+  Pipe pipe = Pipe::V; ///< executing pipe; M for Mmad
+  bool ready = false;  ///< bounds of the constant operands have been found
+};
+
+/// Pipe that carries out an op (M for Mmad, whose reads of A and B happen on MTE1).
+Pipe pipeOf(TileOp op);
+
+inline bool isAtomic(TileOp op) {
+  return op == TileOp::AtomicAdd || op == TileOp::AtomicMax || op == TileOp::AtomicMin;
+}
+
+/// Binds all templates of a core. The result holds pointers into itself: it may be moved as a whole,
+/// its elements may not.
+std::vector<Prepared> prepareTemplates(const CoreProgram &core, CoreMemory &memory, const GmSpace &gm);
+
+/// Evaluates the registers of one instruction and checks its boxes. False when something is wrong:
+/// `error` then says what.
+bool resolve(Prepared &prepared, const int64_t *regs, const Program &program, std::string &error);
+
+/// Carries out a resolved instruction (all but the scalar unit's own).
+inline void perform(const ResolvedOp &op) {
+  if (op.op == TileOp::Mmad)
+    mmad(op.operands[0], op.operands[1], op.operands[2], op.flags & kTransposeA,
+         op.flags & kTransposeB, op.scalars[0] != 0);
+  else
+    execute(op);
+}
+
+/// True when some index of a Gather lies outside its table.
+bool gatherOutOfBounds(const ResolvedOp &op);
+
+/// Everything that can be told from the program alone: operand counts, registers, jump targets,
+/// spaces. Empty when the engine may run it.
+std::string validate(const Program &program, const machine::Machine &chip);
+
+} // namespace tilewright::sim

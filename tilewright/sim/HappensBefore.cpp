@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tilewright/sim/HappensBefore.h"
+
+using namespace tilewright::sim;
+
+HappensBefore::HappensBefore(int numAivs, int maxOutstanding)
+    : flags(size_t(kGroupCores) * kNumPipes * kNumPipes * kMaxFlagIds),
+      signals(size_t(4) * kMaxFlagIds), numAivs(numAivs), maxOutstanding(maxOutstanding) {}
+
+void HappensBefore::joinScalar(int lane) {
+  int core = coreOf(lane);
+  Lane &self = lanes[lane];
+  if (self.seenScalar == scalarVersion[core])
+    return;
+  self.seenScalar = scalarVersion[core];
+  if (pipeOfLane(lane) != Pipe::S)
+    join(self.clock, lanes[laneOf(core, Pipe::S)].clock);
+}
+
+uint32_t HappensBefore::begin(int lane) {
+  joinScalar(lane);
+  return ++lanes[lane].now;
+}
+
+uint32_t HappensBefore::beginAfter(int lane, int other, uint32_t otherTick) {
+  joinScalar(lane);
+  Clock &clock = lanes[lane].clock;
+  join(clock, lanes[other].clock);
+  clock[other] = otherTick;
+  return ++lanes[lane].now;
+}
+
+void HappensBefore::end(int lane, uint32_t tick) {
+  Pipe pipe = pipeOfLane(lane);
+  if (pipe == Pipe::V)
+    return;
+  lanes[lane].clock[lane] = tick;
+  if (pipe == Pipe::S)
+    ++scalarVersion[coreOf(lane)];
+}
+
+/// What a signal sent by `lane` now carries: everything on it so far.
+Clock HappensBefore::released(int lane) const {
+  Clock clock = lanes[lane].clock;
+  clock[lane] = lanes[lane].now;
+  return clock;
+}
+
+void HappensBefore::acquire(int lane, const Clock &clock) {
+  join(lanes[lane].clock, clock);
+  if (pipeOfLane(lane) == Pipe::S)
+    ++scalarVersion[coreOf(lane)];
+}
+
+/// Gives a wait its own place on the lane, so that later signals can tell whether it is over.
+uint32_t HappensBefore::tickWait(int lane) {
+  uint32_t tick = begin(lane);
+  end(lane, tick);
+  return tick;
+}
+
+HappensBefore::Flag &HappensBefore::flag(int core, Pipe from, Pipe to, int id) {
+  size_t index = (size_t(core) * kNumPipes + size_t(from)) * kNumPipes + size_t(to);
+  return flags[index * kMaxFlagIds + size_t(id)];
+}
+
+HappensBefore::SetResult HappensBefore::setFlag(int core, Pipe from, Pipe to, int id,
+                                                int32_t location, bool isGhost) {
+  Flag &state = flag(core, from, to, id);
+  int lane = laneOf(core, from);
+  joinScalar(lane);
+  SetResult result;
+  if (!isGhost) {
+    if (state.head < state.tokens.size() && !state.tokens.back().isGhost) {
+      result.isDouble = true;
+      result.otherLocation = state.tokens.back().location;
+    } else if (state.last.lane >= 0 &&
+               !isOrdered(lanes[lane].clock, state.last.lane, state.last.tick)) {
+      result.isReuse = true;
+      result.otherLocation = state.last.location;
+    }
+  }
+  state.tokens.push_back({released(lane), location, isGhost});
+  return result;
+}
+
+void HappensBefore::waitFlag(int core, Pipe from, Pipe to, int id, int32_t location,
+                             bool isGhost) {
+  Flag &state = flag(core, from, to, id);
+  if (state.head == state.tokens.size())
+    return;
+  int lane = laneOf(core, to);
+  joinScalar(lane);
+  const Token &token = state.tokens[state.head++];
+  isGhost |= token.isGhost;
+  if (!isGhost)
+    acquire(lane, token.clock);
+  if (state.head == state.tokens.size()) {
+    state.tokens.clear();
+    state.head = 0;
+  }
+  if (!isGhost)
+    state.last = {lane, tickWait(lane), location};
+}
+
+void HappensBefore::barrier(int core, Pipe pipe) {
+  if (pipe != Pipe::All) {
+    int lane = laneOf(core, pipe);
+    joinScalar(lane);
+    lanes[lane].clock[lane] = lanes[lane].now;
+    return;
+  }
+  Clock all{};
+  for (unsigned p = 0; p < kNumPipes; ++p)
+    join(all, released(laneOf(core, Pipe(p))));
+  ++scalarVersion[core];
+  for (unsigned p = 0; p < kNumPipes; ++p) {
+    Lane &lane = lanes[laneOf(core, Pipe(p))];
+    lane.clock = all;
+    lane.seenScalar = scalarVersion[core];
+  }
+}
+
+bool HappensBefore::push(Signal &signal, int lane, int32_t location, bool isGhost) {
+  signal.queue.tokens.push_back({released(lane), location, isGhost});
+  if (isGhost)
+    return false;
+  uint64_t mustBeOver = ++signal.sets;
+  if (mustBeOver <= uint64_t(maxOutstanding))
+    return false;
+  mustBeOver -= uint64_t(maxOutstanding) + 1;
+  if (mustBeOver >= signal.waits.size())
+    return true;
+  const Wait &wait = signal.waits[mustBeOver];
+  return !isOrdered(lanes[lane].clock, wait.lane, wait.tick);
+}
+
+void HappensBefore::pop(Signal &signal, int lane, int32_t location, bool isGhost) {
+  Flag &queue = signal.queue;
+  if (queue.head == queue.tokens.size())
+    return;
+  const Token &token = queue.tokens[queue.head++];
+  isGhost |= token.isGhost;
+  if (!isGhost)
+    acquire(lane, token.clock);
+  if (queue.head == queue.tokens.size()) {
+    queue.tokens.clear();
+    queue.head = 0;
+  }
+  if (!isGhost)
+    signal.waits.push_back({lane, tickWait(lane), location});
+}
+
+bool HappensBefore::blockSet(int core, Pipe pipe, int id, int32_t location, bool isGhost) {
+  int lane = laneOf(core, pipe);
+  joinScalar(lane);
+  if (core != 0)
+    return push(signals[size_t(1 + core) * kMaxFlagIds + size_t(id)], lane, location, isGhost);
+  bool overflow = false;
+  for (int aiv = 0; aiv < numAivs; ++aiv)
+    overflow |= push(signals[size_t(aiv) * kMaxFlagIds + size_t(id)], lane, location, isGhost);
+  return overflow;
+}
+
+void HappensBefore::blockWait(int core, Pipe pipe, int id, int32_t location, bool isGhost) {
+  int lane = laneOf(core, pipe);
+  joinScalar(lane);
+  if (core != 0) {
+    pop(signals[size_t(core - 1) * kMaxFlagIds + size_t(id)], lane, location, isGhost);
+    return;
+  }
+  for (int aiv = 0; aiv < numAivs; ++aiv)
+    pop(signals[size_t(2 + aiv) * kMaxFlagIds + size_t(id)], lane, location, isGhost);
+}

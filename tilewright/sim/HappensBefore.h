@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "tilewright/sim/Program.h"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace tilewright::sim {
+
+inline constexpr int kMaxFlagIds = 16;
+inline constexpr int kGroupCores = 3;
+inline constexpr int kLanes = kGroupCores * int(kNumPipes);
+
+/// One component per lane: the newest instruction of that lane known to have taken effect.
+using Clock = std::array<uint32_t, 24>;
+
+/// A queue of one core: (core of the group, pipe).
+inline int laneOf(int core, Pipe pipe) { return core * int(kNumPipes) + int(pipe); }
+inline int coreOf(int lane) { return lane / int(kNumPipes); }
+inline Pipe pipeOfLane(int lane) { return Pipe(lane % int(kNumPipes)); }
+
+/// The order between the instructions of one group that pipes, flags, barriers and cross-core signals
+/// enforce, as vector clocks. The checker and the delayed execution share it. Rules:
+///  - an instruction is after everything the scalar unit did before it was issued;
+///  - M, MTE1, MTE2, MTE3, FIX and S complete in order. V only issues in order: an instruction on V
+///    is after earlier ones on V when a barrier or a path of flags says so (its reads do come before
+///    the writes of later ones, which the users of this class take into account);
+///  - set p->q: what q does after the wait is after all that was on p before the set;
+///  - barrier(p): later on p after earlier on p; barrier(All): everything on the core;
+///  - cross-core signals count; the AIC signals, and waits for, both AIVs.
+class HappensBefore {
+public:
+  HappensBefore(int numAivs, int maxOutstanding);
+
+  /// Starts an instruction on `lane`, at that place in its queue, and returns its tick. Until `end`,
+  /// clock(lane) is what it comes after.
+  uint32_t begin(int lane);
+  void end(int lane, uint32_t tick);
+
+  /// Starts an instruction on `lane` that is also after tick `otherTick` of `other` and all that
+  /// came before that (the cube's part of a Mmad after its MTE1 part).
+  uint32_t beginAfter(int lane, int other, uint32_t otherTick);
+
+  const Clock &clock(int lane) const { return lanes[lane].clock; }
+  uint32_t now(int lane) const { return lanes[lane].now; }
+
+  struct SetResult {
+    bool isDouble = false; ///< the flag was still set
+    bool isReuse = false;  ///< the last wait may not have happened yet
+    int32_t otherLocation = -1;
+  };
+  /// A ghost keeps its place in the queue of signals but orders nothing.
+  SetResult setFlag(int core, Pipe from, Pipe to, int id, int32_t location, bool isGhost = false);
+  /// Takes the oldest signal. A ghost takes it without waiting for what it stands for.
+  void waitFlag(int core, Pipe from, Pipe to, int id, int32_t location, bool isGhost = false);
+  void barrier(int core, Pipe pipe);
+
+  /// True when more signals than the hardware counts may be outstanding.
+  bool blockSet(int core, Pipe pipe, int id, int32_t location, bool isGhost = false);
+  void blockWait(int core, Pipe pipe, int id, int32_t location, bool isGhost = false);
+
+  static bool isOrdered(const Clock &clock, int lane, uint32_t tick) { return clock[lane] >= tick; }
+
+private:
+  struct Lane {
+    Clock clock{};
+    uint32_t now = 0;
+    uint32_t seenScalar = 0; ///< version of the scalar unit's clock already joined
+  };
+  struct Token {
+    Clock clock;
+    int32_t location;
+    bool isGhost;
+  };
+  struct Wait {
+    int lane = -1;
+    uint32_t tick = 0;
+    int32_t location = -1;
+  };
+  struct Flag {
+    std::vector<Token> tokens;
+    size_t head = 0;
+    Wait last;
+  };
+  struct Signal {
+    Flag queue;
+    uint64_t sets = 0;
+    std::vector<Wait> waits;
+  };
+
+  std::array<Lane, kLanes> lanes;
+  std::array<uint32_t, kGroupCores> scalarVersion{};
+  std::vector<Flag> flags;
+  std::vector<Signal> signals; ///< [to AIV 0, to AIV 1, to AIC from 0, from 1][id]
+  int numAivs, maxOutstanding;
+
+  void joinScalar(int lane);
+  Clock released(int lane) const;
+  void acquire(int lane, const Clock &clock);
+  uint32_t tickWait(int lane);
+  Flag &flag(int core, Pipe from, Pipe to, int id);
+  bool push(Signal &signal, int lane, int32_t location, bool isGhost);
+  void pop(Signal &signal, int lane, int32_t location, bool isGhost);
+};
+
+inline void join(Clock &into, const Clock &from) {
+  for (size_t i = 0; i < into.size(); ++i)
+    into[i] = into[i] > from[i] ? into[i] : from[i];
+}
+
+} // namespace tilewright::sim
