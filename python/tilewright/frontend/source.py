@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The syntax tree of a function, with the positions it has in its file."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import linecache
+import types
+
+from ..errors import CompileError, Location, compile_error
+
+
+class SourceError(CompileError):
+    """The source text of a function cannot be found or read."""
+
+
+@functools.lru_cache(maxsize=64)
+def _parse(filename: str, text: str) -> ast.Module:
+    return ast.parse(text, filename)
+
+
+def _functions(tree: ast.AST, name: str) -> list[ast.FunctionDef]:
+    return [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == name]
+
+
+def _first_line(node: ast.FunctionDef) -> int:
+    return min([node.lineno, *(d.lineno for d in node.decorator_list)])
+
+
+def load(function: types.FunctionType) -> ast.FunctionDef:
+    """The `def` of a function. The whole file is parsed, so lines and columns are the file's own.
+
+    Works for files, notebook cells and anything else that linecache knows.
+    """
+    code = function.__code__
+    if code.co_name == "<lambda>":
+        raise compile_error(
+            "a lambda cannot be a kernel; write it as a function with `def`",
+            Location(code.co_filename, code.co_firstlineno),
+        )
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    if not lines:
+        raise SourceError(
+            f"the source of function '{function.__name__}' is not available "
+            f"(it comes from {code.co_filename!r}); the front end reads a kernel's source, so define "
+            "it in a file or a notebook cell, or register the text that was passed to exec() "
+            "with linecache"
+        )
+    try:
+        tree: ast.AST = _parse(code.co_filename, "".join(lines))
+        candidates = _functions(tree, code.co_name)
+    except SyntaxError:
+        candidates = _from_block(function)
+    found = [n for n in candidates if _first_line(n) == code.co_firstlineno]
+    if not found:
+        found = [n for n in candidates if n.lineno == code.co_firstlineno]
+    if not found:
+        raise SourceError(
+            f"function '{function.__name__}' is not at line {code.co_firstlineno} of "
+            f"{code.co_filename}: the file has changed since it was imported"
+        )
+    return found[0]
+
+
+def _from_block(function: types.FunctionType) -> list[ast.FunctionDef]:
+    """Parses the function's own lines only, for files that are not plain Python as a whole."""
+    try:
+        block, first = inspect.getsourcelines(function)
+        indented = block[0][:1].isspace()
+        text = ("if True:\n" if indented else "") + "".join(block)
+        tree = ast.parse(text, function.__code__.co_filename)
+    except (OSError, SyntaxError) as error:
+        raise SourceError(
+            f"the source of function '{function.__name__}' cannot be read: {error}"
+        ) from None
+    ast.increment_lineno(tree, first - 1 - indented)
+    return _functions(tree, function.__code__.co_name)

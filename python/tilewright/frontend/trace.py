@@ -1,0 +1,529 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What rewritten kernels call while they run: decides what is Python's and what is the kernel's.
+
+A branch or loop over Python values runs at trace time. A branch or loop over run-time values opens
+a region of the kernel; names that it assigns do not outlive it, because their values would depend
+on what happens when the kernel runs.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from ..errors import Location, compile_error
+from ..language import builder as building
+from ..language import expr as values
+from ..language.buffer import Buffer, Element
+from ..language.expr import Expr, Var
+from ..language.loops import as_loop, make_range
+from ..language.symbols import Symbolic
+
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "@": operator.matmul,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "is": operator.is_,
+    "is not": operator.is_not,
+    "in": lambda a, b: a in b,
+    "not in": lambda a, b: a not in b,
+}
+INPLACE: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.iadd,
+    "-": operator.isub,
+    "*": operator.imul,
+    "/": operator.itruediv,
+    "//": operator.ifloordiv,
+    "%": operator.imod,
+    "**": operator.ipow,
+    "<<": operator.ilshift,
+    ">>": operator.irshift,
+    "&": operator.iand,
+    "|": operator.ior,
+    "^": operator.ixor,
+    "@": operator.imatmul,
+}
+ABSENT = object()
+
+
+class Reference:
+    """A macro argument passed by reference (T.Ref): assignment stores into the element or variable."""
+
+    __slots__ = ("target",)
+
+    def __init__(self, target: Any) -> None:
+        self.target = target
+
+    def load(self) -> Any:
+        return values.read(self.target)
+
+    def store(self, value: Any) -> None:
+        self.target.store(value)
+
+
+class Region:
+    """Common part of branches and loops: remembers the names they may rebind."""
+
+    def __init__(self, runtime: Runtime, place: int, names: tuple[str, ...], scope: Mapping[str, Any]):
+        self.runtime = runtime
+        self.place = place
+        self.names = names
+        self.before = {n: scope[n] for n in names if n in scope}
+        self.static = True
+        self.changed: set[str] = set()
+
+    def had(self, name: str) -> bool:
+        return name in self.before
+
+    def old(self, name: str) -> Any:
+        return self.before[name]
+
+    def note(self, scope: Mapping[str, Any]) -> None:
+        """Records the names whose values are not those from before the region."""
+        for name in self.names:
+            if scope.get(name, ABSENT) is not self.before.get(name, ABSENT):
+                self.changed.add(name)
+
+    def gone(self, scope: Mapping[str, Any], what: str) -> set[str]:
+        """Names to unbind after a run-time region; using one later is an error that says why."""
+        self.note(scope)
+        for name in self.changed:
+            self.runtime.lost[name] = (what, self.runtime.locations[self.place].line)
+        return {n for n in self.changed if n in scope}
+
+
+class Branch(Region):
+    """`if`: by Python when the condition is a Python value, else a branch of the kernel."""
+
+    then: bool
+
+    def __init__(self, runtime: Runtime, place: int, cond: Any, names: Any, scope: Any) -> None:
+        super().__init__(runtime, place, names, scope)
+        if values.is_runtime(cond):
+            self.static = False
+            self.then = True
+            runtime.builder.begin_if(cond)
+        else:
+            self.then = bool(cond)
+
+    def otherwise(self, scope: Mapping[str, Any]) -> bool:
+        if self.static:
+            return not self.then
+        self.note(scope)
+        self.runtime.builder.begin_else()
+        return True
+
+    def end(self, scope: Mapping[str, Any]) -> set[str]:
+        if self.static:
+            return set()
+        self.runtime.builder.end_if()
+        return self.gone(scope, "`if`")
+
+
+class Loop(Region):
+    """`for`: a loop of the kernel over range and the T.* loops, by Python over anything else."""
+
+    def __init__(
+        self, runtime: Runtime, place: int, iterable: Any, names: Any, read_first: Any, scope: Any
+    ) -> None:
+        super().__init__(runtime, place, names, scope)
+        self.read_first = read_first
+        self.frame = as_loop(iterable)
+        self.static = self.frame is None
+        self.iterable = iterable
+        if self.static and isinstance(iterable, (Expr, Symbolic)):
+            raise TypeError(
+                "a number cannot be iterated; write `for i in T.serial(n)` or `for i in range(n)`"
+            )
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.frame is None:
+            yield from self.iterable
+            return
+        # Not a `with`: after an error in the body the builder must not be touched again.
+        item = self.frame.__enter__()
+        yield item
+        self.frame.__exit__(None, None, None)
+
+    def end(self, scope: Mapping[str, Any]) -> set[str]:
+        if self.static:
+            return set()
+        return self.finish(scope, "loop")
+
+    def finish(self, scope: Mapping[str, Any], what: str) -> set[str]:
+        gone = self.gone(scope, what)
+        carried = [n for n in self.read_first if n in self.changed and n in self.before]
+        if carried:
+            name = carried[0]
+            raise compile_error(
+                f"'{name}' is used and then reassigned in a {what} that runs on the device, so its new "
+                "value would be lost at the next iteration; make it a variable that keeps its value: "
+                f'{name} = T.alloc_var("int32", init=...)',
+                self.runtime.assigned_at.get(name) or self.runtime.locations[self.place],
+            )
+        return gone
+
+
+class WhileLoop(Loop):
+    """`while`: by Python when the condition is a Python value, else a loop of the kernel."""
+
+    def __init__(
+        self, runtime: Runtime, place: int, test: Any, names: Any, read_first: Any, scope: Any
+    ) -> None:
+        Region.__init__(self, runtime, place, names, scope)
+        self.read_first = read_first
+        self.test = test
+        self.first = test()
+        self.static = not values.is_runtime(self.first)
+
+    def __iter__(self) -> Iterator[None]:
+        if self.static:
+            cond = self.first
+            while cond:
+                yield None
+                cond = self.test()
+                if values.is_runtime(cond):
+                    raise TypeError(
+                        "the condition of this `while` was a Python value first and became a run-time "
+                        "value; make it a run-time value from the start with T.alloc_var"
+                    )
+            return
+        builder = self.runtime.builder
+        builder.begin_while()
+        self.runtime.at(self.place)
+        builder.while_condition(self.test())
+        yield None
+        builder.end_while()
+
+    def end(self, scope: Mapping[str, Any]) -> set[str]:
+        return set() if self.static else self.finish(scope, "`while` loop")
+
+
+class Context:
+    """`with`: passes through, but an error while unwinding does not hide the first one."""
+
+    def __init__(self, inner: Any, count: int, tuple_target: bool) -> None:
+        self.inner = inner
+        self.count = count
+        self.tuple_target = tuple_target
+
+    def __enter__(self) -> Any:
+        value = self.inner.__enter__()
+        if self.tuple_target and self.count == 1 and not isinstance(value, (tuple, list)):
+            return (value,)
+        if not self.tuple_target and isinstance(value, (tuple, list)) and len(value) == 1:
+            return value[0]
+        return value
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> Any:
+        try:
+            return self.inner.__exit__(kind, error, trace)
+        except Exception:
+            if error is None:
+                raise
+            return False
+
+
+class Runtime:
+    """The `__tw__` of one rewritten function."""
+
+    def __init__(self, name: str, locations: list[Location]) -> None:
+        self.name = name
+        self.locations = locations
+        self.place = 0
+        self.lost: dict[str, tuple[str, int]] = {}
+        self.assigned_at: dict[str, Location] = {}
+        self.declare_hook: Callable[[str, Any, Any], Any] | None = None
+
+    @property
+    def builder(self) -> Any:
+        return building.current()
+
+    # -- places ---------------------------------------------------------------------------------
+
+    def at(self, place: int) -> None:
+        """What is built next belongs to this place."""
+        self.place = place
+        builder = building.active()
+        if builder is not None:
+            here = self.locations[place]
+            builder.set_location(here.file, here.line, here.column, here.end_line, here.end_column)
+
+    def call(self, place: int, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Calls with the call's own place; afterwards the statement's place holds again."""
+        before = self.place
+        self.at(place)
+        if function is range and any(values.is_runtime(a) for a in args):
+            function = make_range
+        result = function(*args, **kwargs)
+        self.at(before)
+        return result
+
+    # -- assignment -----------------------------------------------------------------------------
+
+    def bind(self, name: str, value: Any) -> Any:
+        """A new binding: reads elements once, names fresh tiles after the variable."""
+        if isinstance(value, Element):
+            return values.read(value)
+        if isinstance(value, (Buffer, Var)):
+            self._name(value, name)
+        elif isinstance(value, Reference):
+            return value.load()
+        return value
+
+    def _name(self, value: Any, name: str) -> None:
+        builder = building.active()
+        if builder is None or (isinstance(value, Buffer) and value.scope == "global"):
+            return
+        named = builder.__dict__.setdefault("_named", {})
+        if id(value) not in named:
+            named[id(value)] = value
+            value.rename(name)
+
+    def _is_named(self, value: Any) -> bool:
+        builder = building.active()
+        return builder is None or id(value) in builder.__dict__.get("_named", ())
+
+    def assign(self, name: str, value: Any, scope: Mapping[str, Any]) -> Any:
+        """`name = value`. A variable of the kernel is stored to, anything else is rebound."""
+        self.assigned_at[name] = self.locations[self.place]
+        old = scope.get(name)
+        if isinstance(old, (Var, Reference)):
+            if isinstance(old, Var) and isinstance(value, Var) and not self._is_named(value):
+                return self.bind(name, value)
+            if _is_scalar(value):
+                old.store(values.read(value))
+                return old
+        if isinstance(value, Var) and self._is_named(value):
+            return values.read(value)
+        return self.bind(name, value)
+
+    def assign_annotated(self, name: str, value: Any, annotation: Any, scope: Mapping[str, Any]) -> Any:
+        """`name: type = value`: a scalar is converted to the type."""
+        kind = annotation()
+        if _is_scalar(value) and _is_dtype(kind) and not isinstance(scope.get(name), Var):
+            value = values.cast_value(values.read(value), _dtype(kind))
+        return self.assign(name, value, scope)
+
+    def declare(self, place: int, name: str, annotation: Any, value: Any) -> Any:
+        """`A: T.Tensor(...)` for a parameter of an eager kernel."""
+        self.at(place)
+        if self.declare_hook is None:
+            return value
+        return self.declare_hook(name, annotation(), value)
+
+    def values(self, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Reads all parts before any is assigned, so that `a, b = b, a` swaps."""
+        return tuple(values.read(p) if self._reads(p) else p for p in parts)
+
+    def _reads(self, value: Any) -> bool:
+        return isinstance(value, Element) or (isinstance(value, Var) and self._is_named(value))
+
+    def unpack(self, count: int, value: Any) -> Any:
+        if count == 1 and not isinstance(value, (tuple, list)):
+            return (value,)
+        if isinstance(value, (Buffer, Expr)):
+            raise TypeError(f"cannot unpack {value!r} into {count} names")
+        return value
+
+    def set_item(self, place: int, owner: Any, index: Any, value: Any) -> None:
+        self.at(place)
+        if isinstance(value, Var):
+            value = values.read(value)
+        if isinstance(owner, Reference):
+            owner = owner.target
+        owner[index] = value
+
+    def set_attribute(self, owner: Any, name: str, value: Any) -> None:
+        old = getattr(owner, name, None)
+        if isinstance(old, Var) and _is_scalar(value):
+            old.store(values.read(value))
+        else:
+            setattr(owner, name, self.bind(name, value))
+
+    def update(self, name: str, operation: str, old: Any, value: Any) -> Any:
+        """`name op= value`."""
+        self.assigned_at[name] = self.locations[self.place]
+        if isinstance(old, (Var, Reference)):
+            present = values.read(old) if isinstance(old, Var) else old.load()
+            old.store(BINARY[operation](present, value))
+            return old
+        if isinstance(old, Buffer):
+            raise TypeError(
+                f"`{name} {operation}= ...` on a whole buffer; loop over its elements with T.Parallel or "
+                "use a tile operation such as T.vadd"
+            )
+        return self.bind(name, INPLACE[operation](old, value))
+
+    def update_item(self, place: int, operation: str, owner: Any, index: Any, value: Any) -> None:
+        """`owner[index] op= value`."""
+        self.at(place)
+        if isinstance(owner, Reference):
+            owner = owner.target
+        if isinstance(owner, Buffer):
+            target = owner[index]
+            if not isinstance(target, Element):
+                raise TypeError(
+                    f"`{operation}=` on a slice; loop over its elements with T.Parallel or use a tile "
+                    "operation such as T.vadd"
+                )
+            target.store(BINARY[operation](target, value))
+            return
+        owner[index] = INPLACE[operation](owner[index], value)
+
+    def update_attribute(self, operation: str, owner: Any, name: str, value: Any) -> None:
+        old = getattr(owner, name)
+        if isinstance(old, Var):
+            old.store(BINARY[operation](values.read(old), value))
+        else:
+            setattr(owner, name, INPLACE[operation](old, value))
+
+    def slice_(self, start: Any, stop: Any, step: Any) -> slice:
+        return slice(start, stop, step)
+
+    # -- control flow ---------------------------------------------------------------------------
+
+    def if_(self, place: int, cond: Any, names: Any, scope: Any) -> Branch:
+        self.at(place)
+        return Branch(self, place, cond, names, scope)
+
+    def loop(self, place: int, iterable: Any, names: Any, read_first: Any, scope: Any) -> Loop:
+        self.at(place)
+        return Loop(self, place, iterable, names, read_first, scope)
+
+    def while_(self, place: int, test: Any, names: Any, read_first: Any, scope: Any) -> WhileLoop:
+        self.at(place)
+        return WhileLoop(self, place, test, names, read_first, scope)
+
+    def context(self, place: int, inner: Any, count: int, tuple_target: bool) -> Context:
+        self.at(place)
+        if isinstance(inner, type) and hasattr(inner, "__enter__"):
+            inner = inner()  # `with T.Then:` without parentheses
+        if not hasattr(inner, "__enter__"):
+            raise TypeError(f"`with` needs a context manager such as T.Kernel(...), found {inner!r}")
+        return Context(inner, count, tuple_target)
+
+    def jump(self, place: int, word: str, regions: tuple[Region, ...]) -> None:
+        if any(not r.static for r in regions):
+            raise compile_error(
+                f"`{word}` inside a branch or loop that runs on the device is not supported here; use "
+                "`while` with the condition, or an `if` around the rest of the body",
+                self.locations[place],
+            )
+
+    def return_(self, place: int, regions: tuple[Region, ...], value: Any) -> Any:
+        if any(not r.static for r in regions):
+            raise compile_error(
+                "`return` inside a branch or loop that runs on the device is not supported; put the "
+                "rest of the function under `else`",
+                self.locations[place],
+            )
+        return values.read(value) if self._reads(value) else value
+
+    def assert_(self, place: int, cond: Any, message: Any) -> None:
+        if values.is_runtime(cond):
+            self.at(place)
+            self.builder.assert_(cond, str(message()))
+        elif not cond:
+            raise AssertionError(message())
+
+    # -- expressions ----------------------------------------------------------------------------
+
+    def and_(self, place: int, left: Any, *rest: Callable[[], Any]) -> Any:
+        for right in rest:
+            if values.is_runtime(left):
+                left = values.logical_and(left, right)
+            elif left:
+                left = right()
+            else:
+                return left
+        return left
+
+    def or_(self, place: int, left: Any, *rest: Callable[[], Any]) -> Any:
+        for right in rest:
+            if values.is_runtime(left):
+                left = values.logical_or(left, right)
+            elif left:
+                return left
+            else:
+                left = right()
+        return left
+
+    def not_(self, place: int, value: Any) -> Any:
+        return values.logical_not(value) if values.is_runtime(value) else not value
+
+    def compare(self, place: int, left: Any, *rest: Any) -> Any:
+        """`a < b < c`: each operand once, from left to right."""
+
+        def pairs(left: Any, at: int) -> Any:
+            right = rest[at + 1]()
+            right = values.read(right) if self._reads(right) else right
+            result = BINARY[rest[at]](left, right)
+            if at + 2 == len(rest):
+                return result
+            return self.and_(place, result, lambda: pairs(right, at + 2))
+
+        return pairs(left, 0)
+
+    def choose(self, place: int, cond: Any, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
+        """`then if cond else other`."""
+        if not values.is_runtime(cond):
+            return then() if cond else other()
+        one, two = then(), other()
+        for value in (one, two):
+            if not _is_scalar(value):
+                raise TypeError(
+                    f"`a if c else b` with a run-time condition chooses between scalars, found {value!r}; "
+                    "use an `if` statement"
+                )
+        return values.if_then_else(cond, one, two)
+
+
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, (Expr, Symbolic)) or values.is_number(value)
+
+
+def _is_dtype(kind: Any) -> bool:
+    from ..dtypes import DType
+
+    return isinstance(kind, DType)
+
+
+def _dtype(kind: Any) -> Any:
+    from ..dtypes import dtype
+
+    return dtype(kind)
+
+
+def lost_name(error: NameError, runtime: Runtime) -> str | None:
+    """The reason why a name is unbound, when a run-time region has dropped it."""
+    name = getattr(error, "name", None) or _quoted(str(error))
+    if name not in runtime.lost:
+        return None
+    what, line = runtime.lost[name]
+    return (
+        f"'{name}' was assigned inside the {what} at line {line}, which runs on the device, so it has no "
+        "value after it; assign it before, store it in a tile, or make it a variable with T.alloc_var"
+    )
+
+
+def _quoted(text: str) -> str | None:
+    parts = text.split("'")
+    return parts[1] if len(parts) > 2 else None
