@@ -6,6 +6,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace tilewright::sim {
 
@@ -31,7 +33,8 @@ struct ResolvedOp {
 };
 
 /// Performs the effect of `op` on memory. Operands are in bounds; overlap of source and destination
-/// is handled as if sources were read first. Zero-sized boxes do nothing. Results are bit-identical
+/// is handled as if sources were read first. Zero-sized boxes do nothing (but a Reduce over nothing
+/// gives its identity). Results are bit-identical
 /// on every ISA level and equal to the reference interpreter's (both use support/Math.h, Reduce.h).
 void execute(const ResolvedOp &op);
 
@@ -41,5 +44,10 @@ void mmad(const ResolvedView &c, const ResolvedView &a, const ResolvedView &b, b
 
 /// Null when this CPU can run the kernels, else what it lacks.
 const char *unsupportedCpuReason();
+
+/// The instruction set levels that this CPU can run, best first. The first one is in use until another
+/// is asked for, as tests do that compare them; false if it can't be.
+std::vector<std::string> kernelLevels();
+bool useKernelLevel(const std::string &name);
 
 } // namespace tilewright::sim
