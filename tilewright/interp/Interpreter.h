@@ -22,7 +22,7 @@ struct Argument {
 
 struct Outcome {
   bool ok = true;
-  std::string error;     ///< out-of-bounds access, failed assert, step limit, unknown op
+  std::string error; ///< out-of-bounds access, failed assert, step limit, unknown op
   mlir::Location location;
   std::string printed;
 };
@@ -31,7 +31,8 @@ struct Options {
   int64_t maxSteps = 50'000'000'000; ///< element operations before giving up
 };
 
-/// Runs `function` on `arguments`; `symbols` binds tile.symbol names. Never aborts: faults are in the outcome.
+/// Runs `function` on `arguments`; `symbols` binds tile.symbol names. Never aborts: faults are in
+/// the outcome.
 Outcome interpret(mlir::func::FuncOp function, const std::vector<Argument> &arguments,
                   const std::map<std::string, int64_t> &symbols, const Options &options = {});
 

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tilewright/interp/Machine.h"
+
+#include "llvm/ADT/StringMap.h"
+
+#include <cstring>
+
+using namespace mlir;
+
+namespace tilewright::interp {
+
+void LaneGroup::setMask(std::vector<uint8_t> newMask) {
+  mask = std::move(newMask);
+  active = 0;
+  for (uint8_t bit : mask)
+    active += bit;
+}
+
+int64_t LaneGroup::lastActive() const {
+  int64_t last = count - 1;
+  while (last > 0 && !mask[last])
+    --last;
+  return last;
+}
+
+bool Buffer::setShape(ArrayRef<int64_t> newShape) {
+  constexpr int64_t kMaxElements = int64_t(1) << 40;
+  shape.assign(newShape.begin(), newShape.end());
+  strides.assign(shape.size(), 1);
+  count = 1;
+  for (size_t dim = shape.size(); dim-- > 0;) {
+    strides[dim] = count;
+    if (shape[dim] < 0 || __builtin_mul_overflow(count, shape[dim], &count) || count > kMaxElements)
+      return false;
+  }
+  return true;
+}
+
+bool Buffer::allocate(int64_t copies) {
+  int64_t bytes = std::max<int64_t>(1, count * copies * byteSize(kind));
+  if (bytes <= capacity) {
+    std::memset(storage.get(), 0, bytes);
+    return true;
+  }
+  storage.reset(static_cast<char *>(std::calloc(bytes, 1)));
+  capacity = storage ? bytes : 0;
+  data = storage.get();
+  return storage != nullptr;
+}
+
+Machine::Machine(const std::map<std::string, int64_t> &symbols, const Options &options,
+                 Location location)
+    : outcome{true, "", location, ""}, symbols(symbols), maxSteps(options.maxSteps) {}
+
+bool Machine::run(const Body &body) {
+  for (const Node &node : body.nodes) {
+    steps += lanes ? lanes->active : 1;
+    if (steps > maxSteps)
+      charge(node, 0);
+    else
+      node.run(*this, node);
+    if (failed())
+      return false;
+  }
+  return true;
+}
+
+void Machine::fail(const Node &node, const Twine &message) {
+  if (failed())
+    return;
+  outcome.ok = false;
+  outcome.error = message.str();
+  if (inLaunch)
+    outcome.error += " (in block " + textOf(block) + ")";
+  outcome.location = node.op->getLoc();
+}
+
+bool Machine::charge(const Node &node, int64_t operations) {
+  steps += operations;
+  if (steps <= maxSteps)
+    return true;
+  fail(node, "gave up after " + Twine(maxSteps) + " element operations; does the kernel end?");
+  return false;
+}
+
+Buffer &Machine::ownBuffer(uint32_t index) {
+  std::unique_ptr<Buffer> &buffer = frame->buffers[index];
+  if (!buffer)
+    buffer = std::make_unique<Buffer>();
+  return *buffer;
+}
+
+void Machine::assign(uint32_t to, uint32_t from) {
+  const Slot &source = slot(from);
+  Slot &target = slot(to);
+  target.varying = source.varying;
+  if (source.varying)
+    target.lanes = source.lanes;
+  else
+    target.uniform = source.uniform;
+}
+
+void Machine::assignActive(uint32_t to, uint32_t from) {
+  if (!lanes || lanes->active == lanes->count)
+    return assign(to, from);
+  const Slot &source = slot(from);
+  Slot &target = slot(to);
+  if (!target.varying)
+    target.lanes.assign(lanes->count, target.uniform);
+  target.varying = true;
+  for (int64_t l = 0; l < lanes->count; ++l)
+    if (lanes->mask[l])
+      target.lanes[l] = source.at(l);
+}
+
+void Machine::assignAll(ArrayRef<uint32_t> to, ArrayRef<uint32_t> from, bool activeOnly) {
+  auto assignOne = [&](uint32_t target, uint32_t source) {
+    activeOnly ? assignActive(target, source) : assign(target, source);
+  };
+  if (to.size() == 1)
+    return assignOne(to[0], from[0]);
+  bool overlap =
+      llvm::any_of(from, [&](uint32_t source) { return llvm::is_contained(to, source); });
+  if (!overlap) {
+    for (auto [target, source] : llvm::zip(to, from))
+      assignOne(target, source);
+    return;
+  }
+  // A swap: copy the sources first, into slots at the end of the frame.
+  size_t first = frame->slots.size();
+  frame->slots.resize(first + from.size());
+  for (size_t i = 0; i < from.size(); ++i)
+    assign(first + i, from[i]);
+  for (size_t i = 0; i < to.size(); ++i)
+    assignOne(to[i], first + i);
+  frame->slots.resize(first);
+}
+
+char *Machine::scratch(unsigned index, int64_t bytes) {
+  std::vector<char> &memory = scratchMemory[index];
+  if (static_cast<int64_t>(memory.size()) < bytes)
+    memory.resize(bytes);
+  return memory.data();
+}
+
+Handler findHandler(StringRef opName) {
+  static const llvm::StringMap<Handler> table = [] {
+    llvm::StringMap<Handler> handlers;
+    for (ArrayRef<HandlerEntry> entries :
+         {scalarHandlers(), controlHandlers(), laneHandlers(), boxHandlers()})
+      for (const HandlerEntry &entry : entries)
+        handlers[entry.name] = entry.handler;
+    return handlers;
+  }();
+  return table.lookup(opName);
+}
+
+std::string textOf(ArrayRef<int64_t> numbers) {
+  std::string text = "(";
+  for (size_t i = 0; i < numbers.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(numbers[i]);
+  return text + ")";
+}
+
+std::string describe(const Buffer &buffer) {
+  std::string kind = buffer.scope == tile::Scope::Global  ? "tensor"
+                     : buffer.scope == tile::Scope::Local ? "variable"
+                                                          : "tile";
+  if (buffer.name.empty())
+    return "a " + kind + " of shape " + textOf(buffer.shape);
+  return kind + " '" + buffer.name.str() + "' of shape " + textOf(buffer.shape);
+}
+
+} // namespace tilewright::interp
