@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Call arguments: PyTorch tensors, NumPy arrays and numbers as addresses, shapes and types."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .errors import ArgumentError, ArgumentTypeError, MissingTorchError, RunError
+
+#: Attribute of tensors that the device layer of compat/ places on a simulated device.
+DEVICE_TAG = "_tilewright_device"
+INTEGER_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+INTEGER_BITS |= {f"u{n}": b for n, b in INTEGER_BITS.items()}
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
+def loaded_torch() -> Any:
+    """PyTorch when the program has imported it, else None: it is never imported for the user."""
+    return sys.modules.get("torch")
+
+
+def torch_or_error(what: str) -> Any:
+    try:
+        import torch
+    except ImportError:
+        raise MissingTorchError(what) from None
+    return torch
+
+
+def plain_torch() -> contextlib.AbstractContextManager[Any]:
+    """Inside, tensors behave as the CPU tensors they are, without the device layer."""
+    torch = loaded_torch()
+    return contextlib.nullcontext() if torch is None else torch._C.DisableTorchFunction()
+
+
+@functools.cache
+def torch_dtype_name(dtype: Any) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+class TensorArgument:
+    """One tensor of a call: its address, and what must be done when the kernel has run."""
+
+    __slots__ = ("after", "dtype", "keep", "pointer", "shape")
+
+    def __init__(self, pointer: int, shape: tuple[int, ...], dtype: str, keep: Any) -> None:
+        self.pointer, self.shape, self.dtype, self.keep = pointer, shape, dtype, keep
+        self.after: Callable[[], None] | None = None
+
+
+def is_torch(value: Any) -> bool:
+    torch = loaded_torch()
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def is_tensor(value: Any) -> bool:
+    return isinstance(value, np.ndarray) or is_torch(value)
+
+
+def tensor_argument(name: str, position: int, value: Any) -> TensorArgument:
+    """Address, shape and type of a tensor; one that is not contiguous is copied and copied back."""
+    if is_torch(value):
+        return _from_torch(name, position, value)
+    if isinstance(value, np.ndarray):
+        return _from_numpy(name, position, value)
+    raise ArgumentTypeError(
+        f"argument {position} '{name}' is a {type(value).__name__}; the kernel expects a tensor "
+        "(torch.Tensor or numpy.ndarray)"
+    )
+
+
+def _from_torch(name: str, position: int, value: Any) -> TensorArgument:
+    if value.device.type != "cpu":
+        raise ArgumentError(
+            f"argument {position} '{name}' is on device {value.device}; kernels run on tensors in host "
+            "memory or on the simulated device: run the script with `tilewright run`, or use .cpu()"
+        )
+    if value.layout is not loaded_torch().strided:
+        raise ArgumentTypeError(f"argument {position} '{name}' is a sparse tensor; pass a dense one")
+    data = value.detach() if value.requires_grad else value
+    if data.is_conj() or data.is_neg():
+        data = data.resolve_conj().resolve_neg()
+    if data.is_contiguous():
+        return TensorArgument(
+            data.data_ptr(), tuple(data.shape), torch_dtype_name(data.dtype), data
+        )
+    copy = data.contiguous()
+    made = TensorArgument(copy.data_ptr(), tuple(copy.shape), torch_dtype_name(copy.dtype), copy)
+    if not any(s == 0 and n > 1 for s, n in zip(data.stride(), data.shape, strict=True)):
+        made.after = lambda: data.copy_(copy)  # an expanded tensor has no elements of its own
+    return made
+
+
+def _from_numpy(name: str, position: int, value: np.ndarray) -> TensorArgument:
+    dtype = value.dtype.name
+    if not value.dtype.isnative:
+        raise ArgumentTypeError(f"argument {position} '{name}' has a foreign byte order; convert it first")
+    if value.flags.c_contiguous and value.flags.writeable:
+        return TensorArgument(value.ctypes.data, value.shape, dtype, value)
+    copy = np.array(value, order="C", copy=True)
+    made = TensorArgument(copy.ctypes.data, copy.shape, dtype, copy)
+    if value.flags.writeable:
+
+        def back() -> None:
+            value[...] = copy
+
+        made.after = back
+    else:
+
+        def check() -> None:
+            if copy.tobytes() != value.tobytes():
+                raise RunError(f"the kernel writes to argument {position} '{name}', which is read-only")
+
+        made.after = check
+    return made
+
+
+def scalar_argument(name: str, position: int, value: Any, dtype: str) -> int | float | bool:
+    """A number for a scalar parameter, checked against its type."""
+    number = value
+    if is_tensor(value):
+        if value.ndim != 0 and tuple(value.shape) != (1,):
+            raise ArgumentTypeError(
+                f"argument {position} '{name}' is a tensor of shape {tuple(value.shape)}; the kernel "
+                f"expects a number of type {dtype}"
+            )
+        number = value.item()
+    elif hasattr(value, "item"):
+        number = value.item()
+    if not isinstance(number, (bool, int, float)):
+        raise ArgumentTypeError(
+            f"argument {position} '{name}' is {value!r}; the kernel expects a number of type {dtype}"
+        )
+    if dtype in FLOATS:
+        return float(number)
+    if dtype == "bool":
+        return bool(number)
+    if isinstance(number, float):
+        if not number.is_integer():
+            raise ArgumentTypeError(
+                f"argument {position} '{name}' is {number}; the kernel expects an integer ({dtype})"
+            )
+        number = int(number)
+    bits = INTEGER_BITS[dtype]
+    low, high = (0, 2**bits - 1) if dtype[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    if not low <= number <= high:
+        raise ArgumentError(
+            f"argument {position} '{name}' is {number}, out of range for {dtype} ({low} to {high})"
+        )
+    return int(number)
+
+
+def check_devices(names: list[str], tensors: list[Any]) -> str | None:
+    """The simulated device that the tensors are on; None outside `tilewright run`.
+
+    Raises when tensors of a device and of the host meet, as the real runtime would.
+    """
+    devices = [getattr(t, DEVICE_TAG, None) for t in tensors]
+    found = next((d for d in devices if d is not None), None)
+    if found is None:
+        return None
+    for name, device in zip(names, devices, strict=True):
+        if device is None:
+            raise ArgumentError(
+                f"argument '{name}' is on the CPU while others are on {found}; move it with "
+                f'.to("{found}")'
+            )
+    return found
+
+
+def make_output(shape: list[int], dtype: str, like_torch: bool, device: str | None) -> Any:
+    """A zeroed tensor of the caller's framework."""
+    if like_torch:
+        torch = loaded_torch()
+        made = torch.zeros(shape, dtype=getattr(torch, dtype))
+        if device is not None:
+            setattr(made, DEVICE_TAG, device)
+        return made
+    if dtype == "bfloat16":
+        import ml_dtypes
+
+        return np.zeros(shape, dtype=ml_dtypes.bfloat16)
+    return np.zeros(shape, dtype=dtype)

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`@tilelang.autotune`: tries configurations and keeps the one with the least modelled time."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import logging
+import math
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from .cache import Memo, freeze
+from .env import compile_settings
+from .jit import EAGER, JITFunction, compile
+from .kernel import Kernel
+from .profiler import Profiler, TensorSupplyType, do_bench, modelled_milliseconds
+
+logger = logging.getLogger("tilewright.autotuner")
+_local = threading.local()
+
+
+@contextlib.contextmanager
+def set_autotune_inputs(*tensors: Any) -> Iterator[None]:
+    """While active, candidates are timed on these inputs."""
+    inputs = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
+    before = getattr(_local, "inputs", None)
+    _local.inputs = inputs
+    try:
+        yield
+    finally:
+        _local.inputs = before
+
+
+def get_autotune_inputs() -> list[Any] | None:
+    return getattr(_local, "inputs", None)
+
+
+class Settings:
+    """How candidates are checked and timed."""
+
+    def __init__(self, **options: Any) -> None:
+        self.supply_type = options.get("supply_type") or TensorSupplyType.Auto
+        self.ref_prog = options.get("ref_prog")
+        self.supply_prog = options.get("supply_prog")
+        self.rtol = options.get("rtol", 1e-2)
+        self.atol = options.get("atol", 1e-2)
+        self.max_mismatched_ratio = options.get("max_mismatched_ratio", 0.01)
+        self.skip_check = options.get("skip_check", False)
+        self.manual_check_prog = options.get("manual_check_prog")
+
+    def inputs(self, kernel: Kernel) -> list[Any]:
+        given = get_autotune_inputs()
+        if given is not None:
+            return given
+        if self.supply_prog is not None:
+            return list(self.supply_prog([kernel.params[i] for i in kernel.inputs]))
+        return Profiler(kernel, self.supply_type)._get_inputs()
+
+    def check(self, kernel: Kernel, inputs: list[Any]) -> None:
+        if self.skip_check or self.ref_prog is None:
+            return
+        profiler = Profiler(kernel, self.supply_type)
+        if self.manual_check_prog is not None:
+            profiler.manual_assert_close(self.ref_prog, inputs, self.manual_check_prog)
+        else:
+            profiler.assert_allclose(
+                self.ref_prog,
+                inputs,
+                atol=self.atol,
+                rtol=self.rtol,
+                max_mismatched_ratio=self.max_mismatched_ratio,
+            )
+
+
+def search(
+    make: Callable[[dict[str, Any]], Kernel],
+    configs: Sequence[dict[str, Any]],
+    settings: Settings,
+    inputs_of: Callable[[Kernel], list[Any]] | None = None,
+) -> Kernel:
+    """The kernel with the least modelled time; candidates that fail are skipped and logged."""
+    best: Kernel | None = None
+    best_time = math.inf
+    failures: list[str] = []
+    reference: float | None = None
+    for config in configs:
+        try:
+            kernel = make(config)
+            inputs = (inputs_of or settings.inputs)(kernel)
+            settings.check(kernel, inputs)
+            time = modelled_milliseconds(kernel, inputs)
+            if reference is None and settings.ref_prog is not None:
+                reference = do_bench(functools.partial(settings.ref_prog, *inputs))
+        except Exception as error:
+            failures.append(f"{config}: {str(error).splitlines()[0] if str(error) else type(error).__name__}")
+            logger.info("configuration skipped: %s", failures[-1])
+            continue
+        if best is None or time < best_time:
+            best, best_time = kernel, time
+            best.update_tuner_result(time, dict(config))
+    if best is None:
+        text = "\n  ".join(failures[:5])
+        raise RuntimeError(f"no configuration of {len(configs)} worked:\n  {text}")
+    best.ref_latency = reference
+    return best
+
+
+class TunedFunction:
+    """The object that `@autotune` makes of a jit function."""
+
+    def __init__(self, function: JITFunction, configs: Any, settings: Settings) -> None:
+        self.jit = function
+        self.configs = configs
+        self.settings = settings
+        self._memo = Memo()
+        functools.update_wrapper(self, function)
+
+    def _configs(self, args: Any, kwargs: Any) -> list[dict[str, Any]]:
+        found = self.configs(*args, **kwargs) if callable(self.configs) else self.configs
+        if isinstance(found, dict):
+            found = [found]
+        return [dict(c) for c in found]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        kernel, eager = self._tuned(args, kwargs)
+        if not eager:
+            return kernel
+        merged = {**kwargs, **(kernel.config or {})}
+        return self.jit(*args, **merged)
+
+    def compile(self, *args: Any, **kwargs: Any) -> Kernel:
+        return self._tuned(args, kwargs, compile_only=True)[0]
+
+    def _tuned(self, args: Any, kwargs: Any, compile_only: bool = False) -> tuple[Kernel, bool]:
+        configs = self._configs(args, kwargs)
+        given = set(self._given(args, kwargs))
+        self.jit._resolve_mode(args, {**(configs[0] if configs else {}), **kwargs})
+        eager = self.jit.mode == EAGER and not compile_only
+        if not configs or given & set(configs[0]):
+            return self._untuned(args, kwargs, eager), eager
+        key = (self._key(args), self._key(sorted(kwargs.items())), compile_settings())
+        found = self._memo.get(key)
+        if found is None:
+            found = self._search(args, kwargs, configs, eager)
+            self._memo.put(key, found)
+        return found, eager
+
+    def _key(self, value: Any) -> Any:
+        items = [v[1] if isinstance(v, tuple) else v for v in value]
+        names = [v[0] if isinstance(v, tuple) else "" for v in value]
+        return tuple(
+            (n, tuple(v.shape), str(v.dtype)) if hasattr(v, "shape") else (n, freeze(v))
+            for n, v in zip(names, items, strict=True)
+        )
+
+    def _given(self, args: Any, kwargs: Any) -> list[str]:
+        names = list(self.jit.signature.parameters)[: len(args)]
+        return [*names, *kwargs]
+
+    def _untuned(self, args: Any, kwargs: Any, eager: bool) -> Kernel:
+        """The caller has chosen the tunable arguments: nothing is searched."""
+        if eager:
+            return self.jit._eager_call(args, kwargs)[0]
+        return self.jit.compile(*args, **kwargs)
+
+    def _search(self, args: Any, kwargs: Any, configs: list[dict[str, Any]], eager: bool) -> Kernel:
+        if eager:
+            run_time: list[Any] = []
+
+            def make(config: dict[str, Any]) -> Kernel:
+                kernel, tensors = self.jit._eager_call(args, {**kwargs, **config})
+                run_time[:] = tensors
+                return kernel
+
+            return search(make, configs, self.settings, lambda _: run_time)
+        return search(lambda c: self.jit.compile(*args, **{**kwargs, **c}), configs, self.settings)
+
+    @property
+    def signature(self) -> inspect.Signature:
+        return self.jit.signature
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.jit, name)
+
+
+def autotune(func: Any = None, *, configs: Any = None, **options: Any) -> Any:
+    """Chooses the tunable arguments of a jit function by modelled time.
+
+    `configs` is a list of dicts or a function that gives one. A call that passes tunable arguments
+    itself is compiled as it is. `timeout`, `warmup` and `rep` are accepted; modelled time needs none.
+    """
+    if func is not None or configs is None:
+        raise ValueError("use @tilelang.autotune(configs=[...]) above @tilelang.jit")
+
+    def decorate(function: Any) -> TunedFunction:
+        if not isinstance(function, JITFunction):
+            raise ValueError("@tilelang.autotune goes above @tilelang.jit")
+        return TunedFunction(function, configs, Settings(**options))
+
+    return decorate
+
+
+class AutoTuner:
+    """The same search as an object: `AutoTuner.from_kernel(f, configs).run()`."""
+
+    def __init__(self, function: Any, configs: Any) -> None:
+        self.function = function
+        self.configs = configs
+        self.compile_args: dict[str, Any] = {}
+        self.profile_args: dict[str, Any] = {}
+        self.kernel_parameters: tuple[Any, dict[str, Any]] = ((), {})
+
+    @classmethod
+    def from_kernel(cls, kernel: Any, configs: Any) -> AutoTuner:
+        return cls(kernel, configs)
+
+    def set_compile_args(self, **options: Any) -> AutoTuner:
+        self.compile_args = {k: v for k, v in options.items() if k in ("out_idx", "pass_configs")}
+        return self
+
+    def set_profile_args(self, **options: Any) -> AutoTuner:
+        self.profile_args = options
+        return self
+
+    def set_kernel_parameters(self, parameters: Any, *_: Any) -> AutoTuner:
+        self.kernel_parameters = parameters
+        return self
+
+    def run(self, warmup: int = 25, rep: int = 100, timeout: int = 30) -> Kernel:
+        def make(config: dict[str, Any]) -> Kernel:
+            if isinstance(self.function, JITFunction):
+                return self.function.compile(**config)
+            return compile(self.function(**config), **self.compile_args)
+
+        configs = self.configs() if callable(self.configs) else self.configs
+        best = search(make, [dict(c) for c in configs], Settings(**self.profile_args))
+        best.libcode = best.get_kernel_source()  # type: ignore[attr-defined]
+        best.func = best.prim_func  # type: ignore[attr-defined]
+        return best
+
+
+__all__ = ["AutoTuner", "autotune", "get_autotune_inputs", "set_autotune_inputs"]

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`@tilelang.jit` and `tilelang.compile`. This module can be called: it is the decorator itself."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import types
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from . import env
+from .cache import Fingerprint, Memo, freeze
+from .errors import compile_error
+from .frontend import Built, EagerBuilt, EagerFunction, PrimFunc, deferred
+from .frontend.function import Macro, has_inner_prim_func, opens_kernel, plain
+from .kernel import Kernel, diagnostics_error
+from .language.builder import NoBuilderError
+from .options import check_pass_configs, output_positions
+
+LAZY, EAGER = "lazy", "eager"
+_compiled = Memo()
+
+
+def compile_built(built: Built, name: str, settings: env.CompileSettings) -> Any:
+    """Compiles a traced kernel to a `_core.Kernel`; mistakes are raised at the user's line."""
+    from . import _core
+
+    core, diagnostics = _core.compile(
+        built.module,
+        chip=settings.chip,
+        mode=settings.mode,
+        opt_level=settings.opt_level,
+        strict=settings.strict,
+        verify_each=settings.verify_each,
+        dump_dir=settings.dump_dir,
+        disable=list(settings.disable),
+    )
+    if core is None:
+        raise diagnostics_error(diagnostics, name)
+    for found in diagnostics:
+        if found["severity"] == "warning":
+            print(f"warning: {name}: {found['message']}", file=sys.stderr)
+    return core
+
+
+def compile(
+    func: Any = None,
+    out_idx: Any = None,
+    execution_backend: str = "auto",
+    target: Any = "auto",
+    target_host: Any = None,
+    verbose: bool | None = None,
+    pass_configs: Any = None,
+    compile_flags: Any = None,
+    workspace_idx: Any = None,
+    **_: Any,
+) -> Kernel:
+    """Compiles a `@T.prim_func`. Target and backend of other TileLangs are accepted and mean the NPU."""
+    if isinstance(func, Kernel):
+        return func
+    if not isinstance(func, PrimFunc):
+        raise TypeError(
+            f"tilelang.compile takes a function made by @T.prim_func, found {func!r}"
+            + ("; call it with its arguments first" if callable(func) else "")
+        )
+    check_pass_configs(pass_configs)
+    count = len(func.names)
+    scratch = output_positions(workspace_idx, count)
+    outputs = output_positions(out_idx, count)
+    settings = env.compile_settings()
+    core = compile_built(func.take((*outputs, *scratch)), func.__name__, settings)
+    return Kernel(core, prim_func=func, out_idx=outputs)
+
+
+def par_compile(
+    funcs: Iterable[Any],
+    out_idx: Any = None,
+    num_workers: int | None = None,
+    ignore_error: bool = False,
+    **options: Any,
+) -> list[Kernel | None]:
+    """Compiles several kernels. With `ignore_error` those that fail give None."""
+    found: list[Kernel | None] = []
+    for func in funcs:
+        try:
+            found.append(compile(func, out_idx=out_idx, **options))
+        except Exception:
+            if not ignore_error:
+                raise
+            found.append(None)
+    return found
+
+
+class JITFunction:
+    """The object that `@tilelang.jit` makes of a function."""
+
+    def __init__(self, function: Callable[..., Any], out_idx: Any, options: dict[str, Any]) -> None:
+        self.function = plain(function)
+        functools.update_wrapper(self, self.function)
+        self.func = self.function
+        self.out_idx = out_idx
+        self.options = options
+        self.pass_configs = options.get("pass_configs")
+        check_pass_configs(self.pass_configs)
+        self.signature = inspect.signature(self.function)
+        self._mode: str | None = options.get("mode")
+        self._eager: EagerFunction | None = None
+        self._fingerprint: Fingerprint | None = None
+        self._memo = Memo()
+
+    # -- lazy and eager -------------------------------------------------------------------------
+
+    @property
+    def mode(self) -> str | None:
+        """Either "lazy" (returns a kernel function) or "eager" (is the kernel); None until it is known."""
+        if self._mode is None:
+            inner = has_inner_prim_func(self.function)
+            if inner:
+                self._mode = LAZY
+            elif opens_kernel(self.function):
+                self._mode = EAGER
+        return self._mode
+
+    def initialize_jit_mode(self, *args: Any, **kwargs: Any) -> str:
+        self._resolve_mode(args, kwargs)
+        assert self._mode is not None
+        return self._mode
+
+    def _resolve_mode(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Decides by calling when the source does not tell; gives the call's result if it was lazy."""
+        if self.mode is not None:
+            return None
+        try:
+            with deferred():
+                result = self.function(*args, **kwargs)
+        except NoBuilderError:
+            self._mode = EAGER
+            return None
+        self._mode = LAZY
+        return result
+
+    @property
+    def eager(self) -> EagerFunction:
+        if self._eager is None:
+            self._eager = EagerFunction(self.function)
+            if self.out_idx is not None:
+                raise compile_error(
+                    f"'{self.function.__name__}' makes its outputs with T.empty and returns them; "
+                    "out_idx is only for functions that return a @T.prim_func: remove it",
+                    self._eager.location,
+                )
+        return self._eager
+
+    def _key(self, *parts: Any) -> Any:
+        if self._fingerprint is None:
+            self._fingerprint = Fingerprint(self.function)
+        return (*[freeze(p) for p in parts], self._fingerprint(), env.compile_settings())
+
+    # -- calls ----------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        kwargs.pop("__return_kernel", None)
+        early = self._resolve_mode(args, kwargs)
+        if self._mode == LAZY:
+            return self._lazy_kernel(args, kwargs, early)
+        kernel, tensors = self._eager_call(args, kwargs)
+        return kernel(*tensors)
+
+    def compile(self, *args: Any, **kwargs: Any) -> Kernel:
+        """The kernel for these arguments, without running it. Eager: sizes are given as keywords."""
+        early = self._resolve_mode(args, kwargs)
+        if self._mode == LAZY:
+            return self._lazy_kernel(args, kwargs, early)
+        run_time, fixed, consts = self.eager.split(args, kwargs, False)
+        return self._eager_kernel(run_time, fixed, consts)
+
+    def _lazy_kernel(self, args: tuple[Any, ...], kwargs: dict[str, Any], early: Any = None) -> Kernel:
+        key = self._key(args, sorted(kwargs.items()))
+        found = self._memo.get(key)
+        if found is None:
+            found = self._compile_lazy(args, kwargs, early)
+            self._memo.put(key, found)
+        return found
+
+    def _compile_lazy(self, args: Any, kwargs: Any, early: Any) -> Kernel:
+        result = early
+        if result is None:
+            with deferred():
+                result = self.function(*args, **kwargs)
+        if isinstance(result, Kernel):
+            return result
+        if not isinstance(result, PrimFunc):
+            raise TypeError(
+                f"'{self.function.__name__}' is decorated with @tilelang.jit and returned {result!r}; it "
+                "must return a @T.prim_func, or be a kernel itself (`with T.Kernel(...)`)"
+            )
+        options = {k: v for k, v in self.options.items() if k in ("workspace_idx",)}
+        return compile(result, out_idx=self.out_idx, **options)
+
+    def _eager_call(self, args: Any, kwargs: Any) -> tuple[Kernel, list[Any]]:
+        run_time, fixed, consts = self.eager.split(args, kwargs, True)
+        shapes = [
+            (tuple(v.shape), str(v.dtype)) if hasattr(v, "shape") else None for v in run_time.values()
+        ]
+        key = self._key("call", shapes, fixed, consts)
+        kernel = self._memo.get(key)
+        if kernel is None:
+            kernel = self._eager_kernel(run_time, fixed, consts)
+            self._memo.put(key, kernel)
+        return kernel, list(run_time.values())
+
+    def _eager_kernel(self, run_time: Any, fixed: Any, consts: Any) -> Kernel:
+        eager = self.eager
+        annotations = eager.probe(fixed, consts)
+        sizes = eager.deduce(annotations, run_time, consts)
+        sizes = {n: v for n, v in sizes.items() if n in eager.consts}
+        key = self._key("kernel", fixed, sorted(sizes.items()))
+        found = self._memo.get(key)
+        if found is None:
+            built = eager.build(fixed, sizes)
+            core = compile_built(built, self.function.__name__, env.compile_settings())
+            found = self._wrap(core, built)
+            self._memo.put(key, found)
+        return found
+
+    def _wrap(self, core: Any, built: EagerBuilt) -> Kernel:
+        return Kernel(
+            core, prim_func=self, order=built.order, returned=built.returned, single=built.single
+        )
+
+    # -- book-keeping ---------------------------------------------------------------------------
+
+    def par_compile(
+        self, configs: Sequence[Any], num_workers: int | None = None, ignore_error: bool = False
+    ) -> list[Kernel | None]:
+        """Kernels for several argument sets, each a dict of keywords or a tuple."""
+        found: list[Kernel | None] = []
+        for config in configs:
+            try:
+                if isinstance(config, dict):
+                    found.append(self.compile(**config))
+                else:
+                    found.append(self.compile(*config))
+            except Exception:
+                if not ignore_error:
+                    raise
+                found.append(None)
+        return found
+
+    def get_tir(self, *args: Any, **kwargs: Any) -> Any:
+        """The kernel function for these arguments."""
+        self._resolve_mode(args, kwargs)
+        if self._mode == LAZY:
+            return self.function(*args, **kwargs)
+        return self.compile(*args, **kwargs)
+
+    def get_kernel_source(self, *args: Any, **kwargs: Any) -> str:
+        return self.compile(*args, **kwargs).get_kernel_source()
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<jit function {self.function.__name__}>"
+
+
+def jit(
+    func: Callable[..., Any] | None = None,
+    *,
+    out_idx: Any = None,
+    target: Any = "auto",
+    target_host: Any = None,
+    execution_backend: str = "auto",
+    verbose: bool | None = None,
+    pass_configs: Any = None,
+    debug_root_path: Any = None,
+    compile_flags: Any = None,
+    workspace_idx: Any = None,
+    mode: str | None = None,
+    **_: Any,
+) -> Any:
+    """Makes a function compile kernels. Usable with or without parentheses."""
+    if mode not in (None, "auto", LAZY, EAGER):
+        raise ValueError(f"mode {mode!r} is not one of 'auto', 'lazy', 'eager'")
+    options: dict[str, Any] = {"pass_configs": pass_configs, "target": target}
+    if workspace_idx is not None:
+        options["workspace_idx"] = workspace_idx
+    if mode in (LAZY, EAGER):
+        options["mode"] = mode
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        if isinstance(function, PrimFunc):
+            return compile(function, out_idx=out_idx, pass_configs=pass_configs)
+        if isinstance(function, Macro):
+            raise TypeError("@tilelang.jit on a @T.macro; a macro is called from kernels only")
+        return JITFunction(function, out_idx, options)
+
+    return decorate if func is None else decorate(func)
+
+
+def lazy_jit(func: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """`jit` for kernels without a surrounding factory."""
+    return jit(func, **options)
+
+
+class _CallableModule(types.ModuleType):
+    """`tilelang.jit` is a package to import from and a decorator at once."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return jit(*args, **kwargs)
+
+
+sys.modules[__name__].__class__ = _CallableModule
+JITImpl = JITFunction

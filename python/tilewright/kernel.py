@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A compiled kernel: checks arguments, runs it, keeps the report."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from . import env
+from .arguments import (
+    TensorArgument,
+    check_devices,
+    is_torch,
+    loaded_torch,
+    make_output,
+    plain_torch,
+    scalar_argument,
+    tensor_argument,
+)
+from .errors import ArgumentError, ArgumentTypeError, Location, RunError, compile_error, describe
+from .report import session
+
+_local = threading.local()
+_trace_numbers = itertools.count()
+
+
+class Timing:
+    """While active, kernels are timed and their modelled times are added up (`with Timing() as t`)."""
+
+    def __init__(self) -> None:
+        self.milliseconds = 0.0
+        self.launches = 0
+
+    def __enter__(self) -> Timing:
+        self.outer = getattr(_local, "timing", None)
+        _local.timing = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _local.timing = self.outer
+
+
+def launch_milliseconds(launch: Any) -> float:
+    """Modelled time of a launch as a caller sees it: core time and launch cost."""
+    return (launch["microseconds"] + launch["launch_microseconds"]) / 1000.0
+
+
+class Kernel:
+    """A compiled kernel. Call it with tensors and numbers; outputs are allocated and returned."""
+
+    def __init__(
+        self,
+        core: Any,
+        *,
+        prim_func: Any = None,
+        out_idx: Any = None,
+        order: Sequence[str] | None = None,
+        returned: Sequence[str] | None = None,
+        single: bool | None = None,
+        target: str = "npuir",
+    ) -> None:
+        self.core = core
+        self.prim_func = prim_func
+        self.target = target
+        self.config: Any = None
+        self.latency: float | None = None
+        self.ref_latency: float | None = None
+        self.last_report: dict[str, Any] | None = None
+        self.parameters = list(core.parameters)
+        names = [p["name"] for p in self.parameters]
+        outputs = [i for i, p in enumerate(self.parameters) if p["output"]]
+        by_name = {n: i for i, n in enumerate(names)}
+        #: Positions of the parameters that a call passes, in the order of the call.
+        self.inputs = (
+            [by_name[n] for n in order] if order is not None else [i for i in range(len(names)) if i not in outputs]
+        )
+        #: Positions of the parameters that a call returns, in the order of the result.
+        self.results = [by_name[n] for n in returned] if returned is not None else outputs
+        if returned is None and out_idx is not None:
+            self.results = list(out_idx)
+        self.out_idx = list(self.results)
+        self.single = len(self.results) == 1 if single is None else single
+        self._static = {i: p["shape"] for i, p in enumerate(self.parameters) if -1 not in p["shape"]}
+
+    @property
+    def name(self) -> str:
+        return self.core.name
+
+    @property
+    def params(self) -> list[Any]:
+        """Parameters with `.name`, `.dtype` and `.shape`, as tuners want them."""
+        from .frontend.prim_func import Param
+
+        return [Param(p["name"], p["dtype"], tuple(p["shape"])) for p in self.parameters]
+
+    # -- running --------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            args = self._positional(args, kwargs)
+        if len(args) != len(self.inputs):
+            if len(args) == len(self.parameters):
+                return self._with_outputs(args)
+            expected = ", ".join(self.parameters[i]["name"] for i in self.inputs)
+            raise ArgumentError(
+                f"Expected {len(self.inputs)} inputs, got {len(args)}: kernel {self.name} takes ({expected})"
+            )
+        with plain_torch():
+            values, arguments, after, device, torch_outputs = self._convert(args)
+            if self.results:
+                self._allocate(values, arguments, torch_outputs, device)
+            self._run(arguments)
+            for action in after:
+                action()
+        if not self.results:
+            return None
+        results = [values[i] for i in self.results]
+        return results[0] if self.single else results
+
+    def _with_outputs(self, args: tuple[Any, ...]) -> None:
+        """All parameters given, outputs too: they are written in place."""
+        if not self.results:
+            raise ArgumentError(f"Expected {len(self.inputs)} inputs, got {len(args)}")
+        raise ArgumentError(
+            f"Expected {len(self.inputs)} inputs, got {len(args)}: the outputs of kernel {self.name} "
+            f"({', '.join(self.parameters[i]['name'] for i in self.results)}) are allocated and returned "
+            "by the call"
+        )
+
+    def _positional(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        names = [self.parameters[i]["name"] for i in self.inputs]
+        unknown = [k for k in kwargs if k not in names[len(args) :]]
+        if unknown:
+            raise ArgumentTypeError(
+                f"kernel {self.name} got an unexpected or repeated keyword {unknown[0]!r}; it takes "
+                f"({', '.join(names)})"
+            )
+        missing = [n for n in names[len(args) :] if n not in kwargs]
+        if missing:
+            raise ArgumentTypeError(f"kernel {self.name} misses argument {missing[0]!r}")
+        return (*args, *[kwargs[n] for n in names[len(args) :]])
+
+    def _convert(self, args: Sequence[Any]) -> Any:
+        values: dict[int, Any] = {}
+        arguments: list[Any] = [None] * len(self.parameters)
+        after = []
+        names: list[str] = []
+        tensors: list[Any] = []
+        torch_outputs = False
+        for number, (position, value) in enumerate(zip(self.inputs, args, strict=True)):
+            parameter = self.parameters[position]
+            name = parameter["name"]
+            values[position] = value
+            if parameter["kind"] != "tensor":
+                arguments[position] = scalar_argument(name, number, value, parameter["dtype"])
+                continue
+            tensor = tensor_argument(name, number, value)
+            self._check(tensor, parameter, number)
+            arguments[position] = (tensor.pointer, tensor.shape, tensor.dtype)
+            values[-1 - position] = tensor.keep
+            names.append(name)
+            tensors.append(value)
+            torch_outputs = torch_outputs or is_torch(value)
+            if tensor.after is not None:
+                after.append(tensor.after)
+        device = check_devices(names, tensors)
+        if not tensors:
+            torch_outputs = loaded_torch() is not None
+        return values, arguments, after, device, torch_outputs
+
+    def _check(self, tensor: TensorArgument, parameter: Any, number: int) -> None:
+        shape, declared = tensor.shape, parameter["shape"]
+        name = parameter["name"]
+        if tensor.dtype != parameter["dtype"]:
+            raise ArgumentTypeError(
+                f"argument {number} '{name}' has element type {tensor.dtype}; kernel {self.name} expects "
+                f"{parameter['dtype']}"
+            )
+        fits = len(shape) == len(declared) and all(
+            d < 0 or s == d for s, d in zip(shape, declared, strict=True)
+        )
+        if not fits:
+            text = ", ".join(parameter["shape_text"])
+            raise ArgumentError(
+                f"argument {number} '{name}' has shape {tuple(shape)}; kernel {self.name} expects ({text})"
+            )
+
+    def _allocate(self, values: Any, arguments: list[Any], like_torch: bool, device: str | None) -> None:
+        positions = [i for i, p in enumerate(self.parameters) if p["output"]]
+        if all(i in self._static for i in positions):
+            shapes = [self._static[i] for i in positions]
+        else:
+            given = [a for i, a in enumerate(arguments) if i not in positions]
+            shapes, error = self.core.output_shapes(given)
+            if error:
+                raise ArgumentError(f"kernel {self.name}: {error}")
+        for position, shape in zip(positions, shapes, strict=True):
+            dtype = self.parameters[position]["dtype"]
+            made = make_output(list(shape), dtype, like_torch, device)
+            values[position] = made
+            pointer = made.data_ptr() if like_torch else made.ctypes.data
+            arguments[position] = (pointer, tuple(shape), dtype)
+
+    def _run(self, arguments: list[Any]) -> None:
+        settings = env.run_settings()
+        timing: Timing | None = getattr(_local, "timing", None)
+        time = settings.time or timing is not None
+        engine = "simulator" if timing is not None else settings.engine
+        trace_file = settings.trace_file
+        if trace_file:
+            count = next(_trace_numbers)
+            if count:
+                stem, dot, suffix = trace_file.rpartition(".")
+                trace_file = f"{stem}.{count}{dot}{suffix}" if dot else f"{trace_file}.{count}"
+        report = self.core.run(
+            arguments,
+            engine=engine,
+            stage=settings.stage if engine == "interpreter" else "",
+            time=time,
+            check=settings.check,
+            delay_seed=settings.delay_seed,
+            trace_file=trace_file,
+            num_threads=settings.num_threads,
+        )
+        self.last_report = report
+        if report["printed"]:
+            sys.stdout.write(report["printed"])
+            sys.stdout.flush()
+        session.record(self.name, report, settings)
+        if not report["ok"]:
+            place = location(report["error_location"])
+            raise RunError(describe(f"kernel {self.name}: {report['error']}", place))
+        if timing is not None:
+            for launch in report["launches"]:
+                timing.milliseconds += launch_milliseconds(launch)
+                timing.launches += 1
+
+    # -- book-keeping ---------------------------------------------------------------------------
+
+    def text(self, stage: str = "") -> str:
+        """IR after a stage (see `stages`); the last one by default."""
+        stages = self.stages
+        stage = stage or stages[-1]
+        if stage not in stages:
+            raise ValueError(f"no stage {stage!r}; there are {', '.join(stages)}")
+        return self.core.text(stage)
+
+    @property
+    def stages(self) -> list[str]:
+        return list(self.core.stages)
+
+    @property
+    def remarks(self) -> list[Any]:
+        """What the automatic stages decided, each with its line."""
+        return list(self.core.remarks)
+
+    @property
+    def sync_points(self) -> list[Any]:
+        return list(self.core.sync_points)
+
+    def get_kernel_source(self, kernel_only: bool = True) -> str:
+        """The compiled program as text."""
+        return self.text()
+
+    def get_host_source(self) -> str:
+        return self.text()
+
+    @property
+    def kernel_source(self) -> str:
+        return self.get_kernel_source()
+
+    def show_source(self, *_: Any, **__: Any) -> None:
+        print(self.get_kernel_source())
+
+    def export_library(self, path: str) -> None:
+        """Writes the compiled program's text to a file."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.get_kernel_source())
+
+    def get_profiler(self, tensor_supply_type: Any = None, **_: Any) -> Any:
+        from .profiler import Profiler, TensorSupplyType
+
+        return Profiler(self, tensor_supply_type or TensorSupplyType.Auto)
+
+    def update_tuner_result(self, latency: float, config: Any, ref_latency: float | None = None) -> Kernel:
+        self.latency, self.config, self.ref_latency = latency, config, ref_latency
+        return self
+
+    def get_tuner_result(self) -> tuple[float | None, Any, float | None]:
+        if self.latency is None:
+            raise ValueError("this kernel was not tuned; decorate its function with @tilelang.autotune")
+        return self.latency, self.config, self.ref_latency
+
+    def __repr__(self) -> str:
+        return f"<compiled kernel {self.name}>"
+
+
+JITKernel = Kernel
+
+
+def location(found: Any) -> Location | None:
+    """A location of the core, as (file, line, column); None when it is unknown."""
+    if not found or not found[1]:
+        return None
+    return Location(found[0], found[1], found[2])
+
+
+def diagnostics_error(diagnostics: Sequence[Any], name: str) -> Exception:
+    """The first error of a compilation with its notes, at the user's line."""
+    errors = [d for d in diagnostics if d["severity"] == "error"] or list(diagnostics)
+    if not errors:
+        return RunError(f"kernel {name} could not be compiled, and no reason was given")
+    first = errors[0]
+    notes = []
+    for note in first["notes"]:
+        notes.append(describe(f"note: {note['message']}", location(note["location"])))
+    for other in errors[1:4]:
+        notes.append(describe(f"also: {other['message']}", location(other["location"])))
+    return compile_error(first["message"], location(first["location"]), None, tuple(notes))

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Findings and times of all kernels of a process; printed as they come."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+findings: list[Any] = []
+launches: list[Any] = []
+
+
+def record(name: str, report: dict[str, Any], settings: Any) -> None:
+    """Prints what the settings ask for and remembers findings for the exit code."""
+    if settings.check:
+        for finding in report["findings"]:
+            findings.append(finding)
+            print(finding_text(name, finding), file=sys.stderr)
+    if settings.time:
+        for launch in report["launches"]:
+            launches.append(launch)
+            print(launch_text(launch), file=sys.stderr)
+    sys.stderr.flush()
+
+
+def _place(location: Any) -> str:
+    return f"{location[0]}:{location[1]}" if location and location[1] else ""
+
+
+def finding_text(name: str, finding: Any) -> str:
+    first, second = _place(finding["location"]), _place(finding["other_location"])
+    places = f" at {first}" if first else ""
+    if second and second != first:
+        places += f" against {second}"
+    times = f" ({finding['count']} times)" if finding["count"] > 1 else ""
+    return f"check: {name}: {finding['kind']}: {finding['message']}{places}{times}"
+
+
+def busy_text(busy: dict[str, float]) -> str:
+    return " ".join(f"{pipe} {share:.0%}" for pipe, share in busy.items() if share >= 0.005)
+
+
+def launch_text(launch: Any) -> str:
+    """One launch: core time and launch cost apart, then how busy each pipe was."""
+    lines = [
+        f"time: {launch['name']}: core {launch['microseconds']:.2f} us ({launch['cycles']:.0f} cycles), "
+        f"launch {launch['launch_microseconds']:.2f} us (predicted)"
+    ]
+    for kind in ("aic", "aiv"):
+        if launch[f"{kind}_count"] and launch[f"{kind}_busy"]:
+            count = launch[f"{kind}_count"]
+            lines.append(f"      {count} {kind.upper()}: {busy_text(launch[f'{kind}_busy'])}")
+    traffic = [("read", "gm_read_bytes"), ("written", "gm_write_bytes"), ("HBM", "hbm_bytes")]
+    parts = [f"{label} {size_text(launch[key])}" for label, key in traffic if launch[key]]
+    if launch["exchange_bytes"]:
+        parts.append(f"between cores {size_text(launch['exchange_bytes'])}")
+    if parts:
+        lines.append("      global memory: " + ", ".join(parts))
+    return "\n".join(lines)
+
+
+def size_text(count: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024 or unit == "GiB":
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    raise AssertionError
+
+
+def exit_code() -> int:
+    """2 when the checker has found something, else 0."""
+    return 2 if findings else 0

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Facts about the simulated chip, asked of the compiler's chip description."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import env
+
+
+def chip_info() -> Any:
+    """The description of the chip that kernels are compiled for."""
+    from .. import _core
+
+    return _core.chip_info(env.compile_settings().chip)
+
+
+class NPUUtils:
+    """Numbers that scripts size their grids with."""
+
+    def get_arch(self) -> str:
+        return env.compile_settings().chip
+
+    def get_aicore_num(self) -> int:
+        return chip_info()["aic_count"]
+
+    def get_aicube_core_num(self) -> int:
+        return chip_info()["aic_count"]
+
+    def get_aivector_core_num(self) -> int:
+        return chip_info()["aiv_count"]
+
+    def get_device_num(self) -> int:
+        return 1
