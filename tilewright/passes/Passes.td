@@ -58,4 +58,41 @@ def TileMaterializeZero : Pass<"tile-materialize-zero", "::mlir::func::FuncOp"> 
   let dependentDialects = ["::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
+def TileSplitCores : Pass<"tile-split-cores", "::mlir::func::FuncOp"> {
+  let summary = "give every op a kind of core and hand tiles over between them";
+  let description = [{
+    Needs: tile-place-buffers.
+    Guarantees: every op that touches memory carries `tile.core`; a copy between a cube place and UB is two copies through a
+    `workspace` tile between acquire, publish, wait and release. Refused: a scalar out of a vector tile that steers the cube,
+    and a tensor written by one kind of core and touched by the other.
+
+    Example: test/passes/tile-split-cores.mlir.
+  }];
+  let dependentDialects = ["::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
+def TileSplitRows : Pass<"tile-split-rows", "::mlir::func::FuncOp"> {
+  let summary = "cut the vector work of a mixed kernel over the two vector cores";
+  let description = [{
+    Needs: tile-split-cores.
+    Guarantees: UB tiles along one class of tied dimensions carry `tile.split_dim` and `tile.split_rows` (rows of the first
+    core). Everything else is done by both cores, and stored by the first.
+
+    Example: test/passes/tile-split-rows.mlir.
+  }];
+  let dependentDialects = ["::tilewright::tile::TileDialect"];
+}
+
+def TilePipelineBuffers : Pass<"tile-pipeline-buffers", "::mlir::func::FuncOp"> {
+  let summary = "rotate tiles through slots so that moves run ahead of their use";
+  let description = [{
+    Needs: tile-split-cores.
+    Guarantees: a tile with more than one slot has one `tile.advance` before the first write of each version, in the block
+    that holds all its accesses; that write covers the tile.
+
+    Example: test/passes/tile-pipeline-buffers.mlir.
+  }];
+  let dependentDialects = ["::tilewright::tile::TileDialect"];
+}
+
 #endif

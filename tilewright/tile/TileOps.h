@@ -61,6 +61,8 @@ inline constexpr llvm::StringLiteral kNameAttr = "tile.name";            ///< st
 inline constexpr llvm::StringLiteral kShapeAttr = "tile.shape";          ///< affine map symbols -> dims, memref arguments
 inline constexpr llvm::StringLiteral kOutputAttr = "tile.output";        ///< unit: allocated by the caller's runtime
 inline constexpr llvm::StringLiteral kSymbolsAttr = "tile.symbols";      ///< string array on the function
+inline constexpr llvm::StringLiteral kSplitDimAttr = "tile.split_dim";   ///< i64 on UB allocs cut over two vector cores
+inline constexpr llvm::StringLiteral kSplitRowsAttr = "tile.split_rows"; ///< i64: rows of the first vector core
 inline constexpr llvm::StringLiteral kUserAttr = "tile.user";            ///< unit on allocs the author wrote
 
 } // namespace tilewright::tile
