@@ -251,7 +251,7 @@ void Checker::race(FindingKind kind, int otherLane, uint32_t otherTick, int lane
   if (coreOf(lane) != coreOf(otherLane))
     edge = "block_set on " + core(otherLane) + " " + otherPipe + " after " +
            lineText(program, otherLocation) + " and block_wait on " + core(lane) + " " + pipe +
-           " before " + lineText(program, self.location);
+           " before " + lineText(program, self.location) + ", or the other way round";
   else if (lane == otherLane)
     edge = std::string("pipe_barrier ") + pipe + " between " + lineText(program, otherLocation) +
            " and " + lineText(program, self.location);
