@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tilewright/passes/Passes.h"
+#include "tilewright/npu/NpuOps.h"
 #include "tilewright/tile/TileOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -95,4 +95,17 @@ def TilePipelineBuffers : Pass<"tile-pipeline-buffers", "::mlir::func::FuncOp"> 
   let dependentDialects = ["::tilewright::tile::TileDialect"];
 }
 
+def ConvertTileToNpu : Pass<"convert-tile-to-npu", "::mlir::ModuleOp"> {
+  let summary = "one function per kind of core, with clipped boxes, channels as semaphores and a loop over the grid";
+  let description = [{
+    Needs: tile-split-cores; tile-split-rows and tile-pipeline-buffers are optional.
+    Guarantees: each `tile.launch` is an `npu.launch` of an AIC and/or an AIV function; every box is in bounds; elements that
+    a clipped load does not reach hold the pad value. No synchronisation inside a core yet.
+
+    Example: test/passes/convert-tile-to-npu.mlir.
+  }];
+  let dependentDialects = ["::tilewright::npu::NpuDialect", "::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect", "::mlir::func::FuncDialect"];
+}
+
 #endif

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tilewright/passes/ConvertBoxes.h"
+
+#include "tilewright/passes/Ranges.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tilewright;
+using namespace tilewright::passes;
+
+npu::Space passes::spaceOf(tile::Scope scope) {
+  switch (scope) {
+  case tile::Scope::L1:
+    return npu::Space::L1;
+  case tile::Scope::L0A:
+    return npu::Space::L0A;
+  case tile::Scope::L0B:
+    return npu::Space::L0B;
+  case tile::Scope::L0C:
+    return npu::Space::L0C;
+  case tile::Scope::UB:
+  case tile::Scope::Shared:
+  case tile::Scope::Fragment:
+    return npu::Space::UB;
+  case tile::Scope::Workspace:
+    return npu::Space::Workspace;
+  case tile::Scope::Local:
+    return npu::Space::Reg;
+  case tile::Scope::Global:
+    return npu::Space::GM;
+  }
+  return npu::Space::GM;
+}
+
+void BoxLowering::Operands::add(const Place &place) {
+  buffers.push_back(place.buffer);
+  llvm::append_range(offsets, place.offsets);
+  llvm::append_range(sizes, place.sizes);
+}
+
+Value BoxLowering::index(int64_t value) { return builder.create<arith::ConstantIndexOp>(function.getLoc(), value); }
+
+BoxLowering::Place BoxLowering::placeOf(const Box &box) {
+  Place place{mapped(box.buffer), {}, {}};
+  if (box.isWhole()) {
+    for (int64_t extent : cast<MemRefType>(box.buffer.getType()).getShape()) {
+      place.offsets.push_back(zero);
+      place.sizes.push_back(index(extent));
+    }
+    return place;
+  }
+  for (auto [offset, size] : llvm::zip(box.offsets, box.sizes)) {
+    place.offsets.push_back(mapped(offset));
+    place.sizes.push_back(mapped(size));
+  }
+  return place;
+}
+
+std::optional<int64_t> BoxLowering::splitDim(Value buffer) {
+  auto alloc = mixed ? buffer.getDefiningOp<tile::AllocOp>() : nullptr;
+  auto dim = alloc ? alloc->getAttrOfType<IntegerAttr>(tile::kSplitDimAttr) : nullptr;
+  return dim ? std::optional<int64_t>(dim.getInt()) : std::nullopt;
+}
+
+static int64_t splitRows(Value buffer) {
+  return buffer.getDefiningOp()->getAttrOfType<IntegerAttr>(tile::kSplitRowsAttr).getInt();
+}
+
+bool BoxLowering::isSplit(AccessInterface op) {
+  for (unsigned box = 0; box < op.getNumBoxes(); ++box)
+    if (splitDim(op.getBox(box).buffer))
+      return true;
+  return false;
+}
+
+/// Rows of `extent` that this vector core does: `half` on the first, the rest on the second.
+Value BoxLowering::myRows(int64_t extent, int64_t half) {
+  if (extent == 2 * half)
+    return index(half);
+  Value first = builder.create<arith::CmpIOp>(function.getLoc(), arith::CmpIPredicate::eq, subCore, zero);
+  return builder.create<arith::SelectOp>(function.getLoc(), first, index(half), index(extent - half));
+}
+
+Value BoxLowering::myFirstRow(int64_t half) {
+  return builder.create<arith::MulIOp>(function.getLoc(), subCore, index(half));
+}
+
+/// A split tile holds this core's rows only: its box on that dimension is all of them.
+void BoxLowering::cutRows(Value buffer, Place &place) {
+  if (auto dim = splitDim(buffer))
+    place.sizes[*dim] = myRows(cast<MemRefType>(buffer.getType()).getDimSize(*dim), splitRows(buffer));
+}
+
+/// The other side of a move of a split tile: its box shrinks to this core's rows.
+void BoxLowering::cutPartner(Value tileBuffer, const Box &tileBox, const Box &partnerBox, Place &partner) {
+  auto dim = splitDim(tileBuffer);
+  if (!dim)
+    return;
+  int64_t other = (*matchDims(tileBox, partnerBox))[*dim];
+  int64_t half = splitRows(tileBuffer);
+  partner.offsets[other] = builder.create<arith::AddIOp>(function.getLoc(), partner.offsets[other], myFirstRow(half));
+  partner.sizes[other] = myRows(cast<MemRefType>(tileBuffer.getType()).getDimSize(*dim), half);
+}
+
+Value BoxLowering::extentOf(Value buffer, unsigned dim) {
+  auto type = cast<MemRefType>(buffer.getType());
+  if (!type.isDynamicDim(dim))
+    return index(type.getDimSize(dim));
+  return builder.create<memref::DimOp>(function.getLoc(), mapped(buffer), index(dim));
+}
+
+/// Clips a global box to its tensor and the tile's box with it. Returns the condition "something was cut off", null when the
+/// box is proved to lie inside.
+Value BoxLowering::clip(const Box &global, Place &globalPlace, const Box &tileBox, Place &tilePlace) {
+  Location loc = function.getLoc();
+  auto type = cast<MemRefType>(global.buffer.getType());
+  auto toTile = matchDims(global, tileBox);
+  Value cut;
+  for (unsigned dim = 0; dim < type.getRank(); ++dim) {
+    auto offset = rangeOf(global.offsets[dim]), size = rangeOf(global.sizes[dim]);
+    bool lowSafe = offset && offset->low >= 0;
+    bool highSafe = offset && size && !type.isDynamicDim(dim) && offset->high + size->high <= type.getDimSize(dim);
+    if (lowSafe && highSafe)
+      continue;
+    Value begin = globalPlace.offsets[dim], end = builder.create<arith::AddIOp>(loc, begin, globalPlace.sizes[dim]);
+    Value low = lowSafe ? begin : builder.create<arith::MaxSIOp>(loc, begin, zero).getResult();
+    Value high = highSafe ? end : builder.create<arith::MinSIOp>(loc, end, extentOf(global.buffer, dim)).getResult();
+    Value length = builder.create<arith::MaxSIOp>(loc, builder.create<arith::SubIOp>(loc, high, low), zero);
+    Value shorter = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, length, globalPlace.sizes[dim]);
+    cut = cut ? builder.create<arith::OrIOp>(loc, cut, shorter).getResult() : shorter;
+    // Where nothing is left the offset must still be a place inside.
+    Value none = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, length, zero);
+    globalPlace.offsets[dim] = builder.create<arith::SelectOp>(loc, none, zero, low);
+    globalPlace.sizes[dim] = length;
+    int64_t partner = succeeded(toTile) ? (*toTile)[dim] : -1;
+    if (partner < 0) {
+      // A dimension of size 1: the whole tile box goes with it.
+      if (!tilePlace.sizes.empty()) {
+        Value empty = none;
+        tilePlace.sizes[0] = builder.create<arith::SelectOp>(loc, empty, zero, tilePlace.sizes[0]);
+      }
+      continue;
+    }
+    if (!lowSafe) {
+      Value shift = builder.create<arith::SubIOp>(loc, low, begin);
+      Value safe = builder.create<arith::SelectOp>(loc, none, zero, shift);
+      tilePlace.offsets[partner] = builder.create<arith::AddIOp>(loc, tilePlace.offsets[partner], safe);
+    }
+    tilePlace.sizes[partner] = length;
+  }
+  return cut;
+}
+
+void BoxLowering::fillPlace(Location loc, const Place &place, Value value) {
+  Operands operands;
+  operands.add(place);
+  if (npu::spaceOf(place.buffer) == npu::Space::L1)
+    builder.create<npu::FillL1Op>(loc, operands.buffers, operands.offsets, operands.sizes, value);
+  else
+    builder.create<npu::FillOp>(loc, operands.buffers, operands.offsets, operands.sizes, value);
+}
+
+void BoxLowering::once(Location loc, bool split, llvm::function_ref<void()> body) {
+  if (!mixed || core != Core::AIV || split)
+    return body();
+  Value first = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, subCore, zero);
+  auto branch = builder.create<scf::IfOp>(loc, first, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(branch.thenYield());
+  body();
+}
+
+LogicalResult BoxLowering::lowerCopy(tile::CopyOp copy) {
+  Location loc = copy.getLoc();
+  Box dst = copy.getBox(0), src = copy.getBox(1);
+  tile::Scope dstScope = tile::scopeOf(dst.buffer), srcScope = tile::scopeOf(src.buffer);
+  Place to = placeOf(dst), from = placeOf(src);
+  bool split = isSplit(cast<AccessInterface>(copy.getOperation()));
+  cutRows(dst.buffer, to);
+  cutRows(src.buffer, from);
+  cutPartner(dst.buffer, dst, src, from);
+  cutPartner(src.buffer, src, dst, to);
+
+  if (srcScope == tile::Scope::Global || srcScope == tile::Scope::Workspace) {
+    Place whole = to;
+    Value cut = srcScope == tile::Scope::Global ? clip(src, from, dst, to) : Value();
+    if (cut) {
+      Type element = tile::scalarTypeOf(cast<MemRefType>(dst.buffer.getType()).getElementType());
+      auto branch = builder.create<scf::IfOp>(loc, cut, /*withElseRegion=*/false);
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPoint(branch.thenYield());
+      double pad = copy.getPad() ? copy.getPad()->convertToDouble() : 0.0;
+      TypedAttr value = isa<FloatType>(element) ? TypedAttr(builder.getFloatAttr(element, pad))
+                                                : TypedAttr(builder.getIntegerAttr(element, static_cast<int64_t>(pad)));
+      fillPlace(loc, whole, builder.create<arith::ConstantOp>(loc, value));
+    }
+    Operands operands;
+    operands.add(to);
+    operands.add(from);
+    builder.create<npu::LoadOp>(loc, operands.buffers, operands.offsets, operands.sizes);
+    return success();
+  }
+  if (dstScope == tile::Scope::Global)
+    clip(dst, to, src, from);
+  Operands operands;
+  operands.add(to);
+  operands.add(from);
+  if (srcScope == tile::Scope::L0C) {
+    builder.create<npu::FixpipeOp>(loc, operands.buffers, operands.offsets, operands.sizes, UnitAttr());
+    return success();
+  }
+  if (srcScope != tile::Scope::UB)
+    return copy.emitOpError("cannot store from ") << stringifyScope(srcScope);
+  once(loc, split, [&] { builder.create<npu::StoreOp>(loc, operands.buffers, operands.offsets, operands.sizes); });
+  return success();
+}
+
+LogicalResult BoxLowering::lowerAtomic(tile::AtomicOp atomic) {
+  Box dst = atomic.getBox(0), src = atomic.getBox(1);
+  Place to = placeOf(dst), from = placeOf(src);
+  bool split = isSplit(cast<AccessInterface>(atomic.getOperation()));
+  cutRows(src.buffer, from);
+  cutPartner(src.buffer, src, dst, to);
+  clip(dst, to, src, from);
+  Operands operands;
+  operands.add(to);
+  operands.add(from);
+  once(atomic.getLoc(), split, [&] {
+    builder.create<npu::AtomicOp>(atomic.getLoc(), operands.buffers, operands.offsets, operands.sizes,
+                                  npu::ReduceKindAttr::get(builder.getContext(), atomic.getKind()));
+  });
+  return success();
+}
+
+void BoxLowering::lowerFill(tile::FillOp fill) {
+  Place place = placeOf(fill.getBox(0));
+  cutRows(fill.getBox(0).buffer, place);
+  fillPlace(fill.getLoc(), place, mapped(fill.getValue()));
+}
+
+void BoxLowering::lowerGemm(tile::GemmOp gemm) {
+  Operands operands;
+  for (unsigned box = 0; box < 3; ++box)
+    operands.add(placeOf(gemm.getBox(box)));
+  builder.create<npu::MmadOp>(gemm.getLoc(), operands.buffers, operands.offsets, operands.sizes, mapped(gemm.getInit()),
+                              gemm.getTransposeAAttr(), gemm.getTransposeBAttr());
+}
+
+void BoxLowering::lowerElementwise(tile::ElementwiseOp op) {
+  Operands operands;
+  SmallVector<Attribute> maps;
+  for (unsigned box = 0; box < op.getNumBoxes(); ++box) {
+    Place place = placeOf(op.getBox(box));
+    cutRows(op.getBox(box).buffer, place);
+    operands.add(place);
+    maps.push_back(builder.getDenseI64ArrayAttr(op.getMap(box)));
+  }
+  builder.create<npu::ElementwiseOp>(op.getLoc(), operands.buffers, operands.offsets, operands.sizes,
+                                     op.getScalar() ? mapped(op.getScalar()) : Value(),
+                                     npu::FnAttr::get(builder.getContext(), op.getFn()), builder.getArrayAttr(maps),
+                                     op.getScalarFirstAttr(), npu::RoundAttr::get(builder.getContext(), op.getRound()));
+}
+
+LogicalResult BoxLowering::lowerReduce(tile::ReduceOp reduce) {
+  Box dst = reduce.getBox(0), src = reduce.getBox(1);
+  SmallVector<int64_t> srcSizes = staticSizes(src), dstSizes = staticSizes(dst), kept, map(dstSizes.size(), -1);
+  for (auto [dim, size] : llvm::enumerate(srcSizes))
+    if (size != 1 && !llvm::is_contained(reduce.getDims(), static_cast<int64_t>(dim)))
+      kept.push_back(dim);
+  size_t next = 0;
+  for (auto [dim, size] : llvm::enumerate(dstSizes))
+    if (size != 1 && next < kept.size())
+      map[dim] = kept[next++];
+  if (next != kept.size())
+    return reduce.emitOpError("cannot pair the kept dimensions of source and destination");
+  Operands operands;
+  for (unsigned box : {0u, 1u}) {
+    Place place = placeOf(reduce.getBox(box));
+    cutRows(reduce.getBox(box).buffer, place);
+    operands.add(place);
+  }
+  builder.create<npu::ReduceOp>(reduce.getLoc(), operands.buffers, operands.offsets, operands.sizes,
+                                npu::ReduceKindAttr::get(builder.getContext(), reduce.getKind()), reduce.getDimsAttr(),
+                                builder.getDenseI64ArrayAttr(map), reduce.getAccumulateAttr());
+  return success();
+}
+
+void BoxLowering::lowerIota(tile::IotaOp iota) {
+  Location loc = iota.getLoc();
+  Place place = placeOf(iota.getBox(0));
+  Value buffer = iota.getBox(0).buffer, start = mapped(iota.getStart());
+  SmallVector<Value> steps = llvm::map_to_vector(iota.getSteps(), [&](Value step) { return mapped(step); });
+  cutRows(buffer, place);
+  if (auto dim = splitDim(buffer)) {
+    Value skipped = builder.create<arith::MulIOp>(loc, myFirstRow(splitRows(buffer)), steps[*dim]);
+    start = builder.create<arith::AddIOp>(loc, start, skipped);
+  }
+  builder.create<npu::IotaOp>(loc, ValueRange{place.buffer}, place.offsets, place.sizes, start, steps);
+}
+
+/// Ops whose boxes go over as they are: scan, gather, print.
+LogicalResult BoxLowering::lowerSameBoxes(Operation *op) {
+  auto access = cast<AccessInterface>(op);
+  Operands operands;
+  for (unsigned box = 0; box < access.getNumBoxes(); ++box) {
+    Place place = placeOf(access.getBox(box));
+    cutRows(access.getBox(box).buffer, place);
+    operands.add(place);
+  }
+  Location loc = op->getLoc();
+  if (auto scan = dyn_cast<tile::ScanOp>(op)) {
+    builder.create<npu::ScanOp>(loc, operands.buffers, operands.offsets, operands.sizes,
+                                npu::ReduceKindAttr::get(builder.getContext(), scan.getKind()), scan.getDimAttr(),
+                                scan.getReverseAttr());
+    return success();
+  }
+  if (isa<tile::GatherOp>(op)) {
+    builder.create<npu::GatherOp>(loc, operands.buffers, operands.offsets, operands.sizes);
+    return success();
+  }
+  auto print = cast<tile::PrintOp>(op);
+  once(loc, false, [&] {
+    builder.create<npu::PrintOp>(loc, operands.buffers, operands.offsets, operands.sizes,
+                                 print.getScalar() ? mapped(print.getScalar()) : Value(), print.getMessageAttr());
+  });
+  return success();
+}
+
+/// All indices inside a global tensor; null when proved.
+Value BoxLowering::inBounds(Value buffer, ValueRange tileIndices) {
+  Location loc = function.getLoc();
+  auto type = cast<MemRefType>(buffer.getType());
+  Value inside;
+  auto require = [&](arith::CmpIPredicate predicate, Value left, Value right) {
+    Value holds = builder.create<arith::CmpIOp>(loc, predicate, left, right);
+    inside = inside ? builder.create<arith::AndIOp>(loc, inside, holds).getResult() : holds;
+  };
+  for (auto [dim, index] : llvm::enumerate(tileIndices)) {
+    auto range = rangeOf(index);
+    if (!range || range->low < 0)
+      require(arith::CmpIPredicate::sge, mapped(index), zero);
+    if (!range || type.isDynamicDim(dim) || range->high >= type.getDimSize(dim))
+      require(arith::CmpIPredicate::slt, mapped(index), extentOf(buffer, dim));
+  }
+  return inside;
+}
+
+void BoxLowering::lowerLoad(tile::LoadOp load) {
+  Location loc = load.getLoc();
+  SmallVector<Value> indices = llvm::map_to_vector(load.getIndices(), [&](Value index) { return mapped(index); });
+  Type type = load.getResult().getType();
+  bool global = tile::scopeOf(load.getBuffer()) == tile::Scope::Global;
+  Value guard = global ? inBounds(load.getBuffer(), load.getIndices()) : Value();
+  if (!guard) {
+    Value value = builder.create<npu::ScalarLoadOp>(loc, type, mapped(load.getBuffer()), indices);
+    return mapping.map(load.getResult(), value);
+  }
+  auto branch = builder.create<scf::IfOp>(loc, type, guard, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard restore(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  Value value = builder.create<npu::ScalarLoadOp>(loc, type, mapped(load.getBuffer()), indices);
+  builder.create<scf::YieldOp>(loc, value);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  double pad = load.getPad() ? load.getPad()->convertToDouble() : 0.0;
+  TypedAttr attr = isa<FloatType>(type) ? TypedAttr(builder.getFloatAttr(type, pad))
+                                        : TypedAttr(builder.getIntegerAttr(type, static_cast<int64_t>(pad)));
+  Value padding = builder.create<arith::ConstantOp>(loc, attr);
+  builder.create<scf::YieldOp>(loc, padding);
+  mapping.map(load.getResult(), branch.getResult(0));
+}
+
+void BoxLowering::lowerStore(tile::StoreOp store) {
+  Location loc = store.getLoc();
+  SmallVector<Value> indices = llvm::map_to_vector(store.getIndices(), [&](Value index) { return mapped(index); });
+  tile::Scope scope = tile::scopeOf(store.getBuffer());
+  auto emit = [&] {
+    builder.create<npu::ScalarStoreOp>(loc, mapped(store.getValue()), mapped(store.getBuffer()), indices);
+  };
+  if (scope != tile::Scope::Global)
+    return emit();
+  once(loc, false, [&] {
+    Value guard = inBounds(store.getBuffer(), store.getIndices());
+    if (!guard)
+      return emit();
+    auto branch = builder.create<scf::IfOp>(loc, guard, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard restore(builder);
+    builder.setInsertionPoint(branch.thenYield());
+    emit();
+  });
+}
+
+/// The four ends of a channel become counting semaphores on the pipes that touch the slot.
+void BoxLowering::lowerChannelEnd(Operation *op) {
+  Location loc = op->getLoc();
+  Value buffer = op->getOperand(0);
+  const Channel &channel = channels[buffer.getDefiningOp<tile::AllocOp>()];
+  auto pipe = [&](npu::Pipe pipe) { return npu::PipeAttr::get(builder.getContext(), pipe); };
+  IntegerAttr full = builder.getI64IntegerAttr(channel.fullId), free = builder.getI64IntegerAttr(channel.fullId + 1);
+  bool rotates = channel.slots > 1;
+  if (isa<tile::AcquireOp>(op)) {
+    if (rotates)
+      builder.create<npu::AdvanceOp>(loc, mapped(buffer));
+    builder.create<npu::BlockWaitOp>(loc, pipe(channel.writerPipe()), free);
+  } else if (isa<tile::PublishOp>(op)) {
+    builder.create<npu::BlockSetOp>(loc, pipe(channel.writerPipe()), full);
+  } else if (isa<tile::WaitOp>(op)) {
+    if (rotates)
+      builder.create<npu::AdvanceOp>(loc, mapped(buffer));
+    builder.create<npu::BlockWaitOp>(loc, pipe(npu::Pipe::MTE2), full);
+  } else {
+    builder.create<npu::BlockSetOp>(loc, pipe(npu::Pipe::MTE2), free);
+  }
+}
+
+LogicalResult BoxLowering::lower(Operation *op) {
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<tile::CopyOp>([&](auto copy) { return lowerCopy(copy); })
+      .Case<tile::AtomicOp>([&](auto atomic) { return lowerAtomic(atomic); })
+      .Case<tile::FillOp>([&](auto fill) { return lowerFill(fill), success(); })
+      .Case<tile::GemmOp>([&](auto gemm) { return lowerGemm(gemm), success(); })
+      .Case<tile::ElementwiseOp>([&](auto elementwise) { return lowerElementwise(elementwise), success(); })
+      .Case<tile::ReduceOp>([&](auto reduce) { return lowerReduce(reduce); })
+      .Case<tile::IotaOp>([&](auto iota) { return lowerIota(iota), success(); })
+      .Case<tile::ScanOp, tile::GatherOp, tile::PrintOp>([&](auto same) { return lowerSameBoxes(same); })
+      .Case<tile::LoadOp>([&](auto load) { return lowerLoad(load), success(); })
+      .Case<tile::StoreOp>([&](auto store) { return lowerStore(store), success(); })
+      .Case<tile::AdvanceOp>([&](tile::AdvanceOp advance) {
+        builder.create<npu::AdvanceOp>(advance.getLoc(), mapped(advance.getBuffer()));
+        return success();
+      })
+      .Case<tile::AcquireOp, tile::PublishOp, tile::WaitOp, tile::ReleaseOp>(
+          [&](auto end) { return lowerChannelEnd(end), success(); })
+      .Case<tile::AssertOp>([&](tile::AssertOp assertion) {
+        builder.create<npu::AssertOp>(assertion.getLoc(), mapped(assertion.getCondition()), assertion.getMessageAttr());
+        return success();
+      })
+      .Case<tile::SymbolOp>([&](auto) { return success(); })
+      .Default([&](Operation *other) { return other->emitOpError("has no form on the NPU"); });
+}

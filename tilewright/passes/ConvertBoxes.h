@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "tilewright/npu/NpuOps.h"
+#include "tilewright/passes/TileUtils.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace tilewright::passes {
+
+/// The npu space of a placed tile.
+npu::Space spaceOf(tile::Scope scope);
+
+/// A workspace tile and the semaphores that guard it: `fullId`, and `fullId + 1` for free slots.
+struct Channel {
+  int64_t fullId = 0, slots = 1;
+  Core writer = Core::AIC;
+
+  /// The pipe that fills it.
+  npu::Pipe writerPipe() const { return writer == Core::AIC ? npu::Pipe::FIX : npu::Pipe::MTE3; }
+};
+
+/// Lowers tile ops of one kind of core: boxes are clipped to global tensors and cut to this core's rows.
+struct BoxLowering {
+  mlir::OpBuilder &builder;
+  mlir::IRMapping mapping; ///< tile-level value -> value in the function
+  Core core;
+  bool mixed;              ///< the launch has both kinds of core
+  mlir::func::FuncOp function;
+  mlir::Value zero;        ///< index 0
+  mlir::Value subCore;     ///< number of this vector core, mixed launches only
+  llvm::MapVector<tile::AllocOp, Channel> channels = {};
+
+  mlir::LogicalResult lower(mlir::Operation *op);
+
+private:
+  /// A box in the function, with the part of its tile partner that a clipped global box covers.
+  struct Place {
+    mlir::Value buffer;
+    llvm::SmallVector<mlir::Value> offsets, sizes;
+  };
+  struct Operands {
+    llvm::SmallVector<mlir::Value> buffers, offsets, sizes;
+    void add(const Place &place);
+  };
+
+  mlir::Value index(int64_t value);
+  mlir::Value mapped(mlir::Value value) { return mapping.lookup(value); }
+  Place placeOf(const Box &box);
+  std::optional<int64_t> splitDim(mlir::Value buffer);
+  bool isSplit(AccessInterface op);
+  mlir::Value myRows(int64_t extent, int64_t half);
+  mlir::Value myFirstRow(int64_t half);
+  void cutRows(mlir::Value buffer, Place &place);
+  void cutPartner(mlir::Value tileBuffer, const Box &tileBox, const Box &partnerBox, Place &partner);
+  mlir::Value clip(const Box &global, Place &globalPlace, const Box &tileBox, Place &tilePlace);
+  mlir::Value extentOf(mlir::Value buffer, unsigned dim);
+
+  mlir::LogicalResult lowerCopy(tile::CopyOp copy);
+  mlir::LogicalResult lowerAtomic(tile::AtomicOp atomic);
+  void lowerFill(tile::FillOp fill);
+  void lowerGemm(tile::GemmOp gemm);
+  void lowerElementwise(tile::ElementwiseOp op);
+  mlir::LogicalResult lowerReduce(tile::ReduceOp reduce);
+  void lowerIota(tile::IotaOp iota);
+  mlir::LogicalResult lowerSameBoxes(mlir::Operation *op);
+  void lowerLoad(tile::LoadOp load);
+  void lowerStore(tile::StoreOp store);
+  void lowerChannelEnd(mlir::Operation *op);
+  mlir::Value inBounds(mlir::Value buffer, mlir::ValueRange tileIndices);
+  void fillPlace(mlir::Location loc, const Place &place, mlir::Value value);
+  /// Runs `body` on one vector core only, when the work is done by both.
+  void once(mlir::Location loc, bool split, llvm::function_ref<void()> body);
+};
+
+} // namespace tilewright::passes

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tilewright/passes/ConvertBoxes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace tilewright::passes {
+#define GEN_PASS_DEF_CONVERTTILETONPU
+#include "tilewright/passes/Passes.h.inc"
+} // namespace tilewright::passes
+
+using namespace mlir;
+using namespace tilewright;
+using namespace tilewright::passes;
+
+namespace {
+
+/// One function for one kind of core out of a launch: the ops of that core, and the scalars and control flow they need.
+class CoreProgram {
+public:
+  CoreProgram(tile::LaunchOp launch, Core core, bool mixed, func::FuncOp function, IRMapping mapping)
+      : launch(launch), function(function), builder(function.getContext()),
+        lowering{builder, mapping, core, mixed, function, {}, {}} {}
+
+  LogicalResult build() {
+    Block *entry = &function.getBody().front();
+    builder.setInsertionPointToStart(entry);
+    Location loc = launch.getLoc();
+    lowering.zero = builder.create<arith::ConstantIndexOp>(loc, 0);
+    if (lowering.mixed && lowering.core == Core::AIV)
+      lowering.subCore = builder.create<npu::SubCoreIdOp>(loc, builder.getIndexType());
+    createBuffers();
+
+    // This runner's share of the grid, in linear order, first extent fastest.
+    SmallVector<Value> grid = llvm::map_to_vector(launch.getGrid(), [&](Value extent) { return materialize(extent); });
+    Value total = grid.front();
+    for (Value extent : ArrayRef(grid).drop_front())
+      total = builder.create<arith::MulIOp>(loc, total, extent);
+    primeChannels(/*prime=*/true);
+    Value first = builder.create<npu::CoreIdOp>(loc, builder.getIndexType()),
+          step = builder.create<npu::CoreCountOp>(loc, builder.getIndexType());
+    auto blocks = builder.create<scf::ForOp>(loc, first, total, step);
+    builder.setInsertionPointToStart(blocks.getBody());
+    Value id = blocks.getInductionVar();
+    builder.create<npu::BeginBlockOp>(loc, id);
+    for (auto [index, argument] : llvm::enumerate(launch.getBody().getArguments())) {
+      bool last = index + 1 == grid.size();
+      lowering.mapping.map(argument, last ? id : builder.create<arith::RemUIOp>(loc, id, grid[index]).getResult());
+      if (!last)
+        id = builder.create<arith::DivUIOp>(loc, id, grid[index]);
+    }
+    if (failed(convert(launch.getBody().front())))
+      return failure();
+    builder.setInsertionPointAfter(blocks);
+    primeChannels(/*prime=*/false);
+    builder.create<func::ReturnOp>(loc);
+    return success();
+  }
+
+private:
+  void createBuffers();
+  void primeChannels(bool prime);
+  Value materialize(Value value);
+  LogicalResult convert(Block &block);
+  LogicalResult convert(Operation &op);
+
+  tile::LaunchOp launch;
+  func::FuncOp function;
+  OpBuilder builder;
+  BoxLowering lowering;
+};
+
+/// On-chip buffers, channels and scalar variables that this core touches, for the whole function.
+void CoreProgram::createBuffers() {
+  launch.walk([&](tile::AllocOp alloc) {
+    tile::Scope scope = tile::scopeOf(alloc);
+    bool local = scope == tile::Scope::Local, channel = scope == tile::Scope::Workspace;
+    bool cube = scope == tile::Scope::L1 || scope == tile::Scope::L0C || scope == tile::Scope::L0A || scope == tile::Scope::L0B;
+    if (!local && !channel && cube != (lowering.core == Core::AIC))
+      return;
+    auto type = cast<MemRefType>(alloc.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    if (auto dim = alloc->getAttrOfType<IntegerAttr>(tile::kSplitDimAttr); dim && lowering.mixed)
+      shape[dim.getInt()] = alloc->getAttrOfType<IntegerAttr>(tile::kSplitRowsAttr).getInt();
+    auto npuType = MemRefType::get(shape, type.getElementType(), AffineMap(),
+                                   npu::SpaceAttr::get(builder.getContext(), spaceOf(scope)));
+    auto buffer = builder.create<npu::AllocOp>(alloc.getLoc(), npuType, alloc.getNameAttr(), alloc.getSlotsAttr(), IntegerAttr());
+    lowering.mapping.map(alloc.getResult(), buffer.getResult());
+    if (!channel)
+      return;
+    Channel entry;
+    entry.fullId = 2 * lowering.channels.size();
+    entry.slots = alloc.getSlots();
+    for (Operation *user : alloc->getUsers()) {
+      if (auto acquire = dyn_cast<tile::AcquireOp>(user))
+        entry.writer = acquire.getCore();
+    }
+    lowering.channels[alloc] = entry;
+  });
+}
+
+/// The reader grants one credit per slot before it starts, the writer takes them back at the end.
+void CoreProgram::primeChannels(bool prime) {
+  for (auto &[alloc, channel] : lowering.channels) {
+    bool reader = channel.writer != lowering.core;
+    if (reader != prime)
+      continue;
+    for (int64_t slot = 0; slot < channel.slots; ++slot) {
+      auto pipe = npu::PipeAttr::get(builder.getContext(), prime ? npu::Pipe::MTE2 : channel.writerPipe());
+      IntegerAttr id = builder.getI64IntegerAttr(channel.fullId + 1);
+      if (prime)
+        builder.create<npu::BlockSetOp>(alloc.getLoc(), pipe, id);
+      else
+        builder.create<npu::BlockWaitOp>(alloc.getLoc(), pipe, id);
+    }
+  }
+}
+
+/// A host scalar that the launch uses: an operand of the function, or recomputed here from such operands.
+Value CoreProgram::materialize(Value value) {
+  if (Value mapped = lowering.mapping.lookupOrNull(value))
+    return mapped;
+  Operation *op = value.getDefiningOp();
+  for (Value operand : op->getOperands())
+    materialize(operand);
+  builder.clone(*op, lowering.mapping);
+  return lowering.mapping.lookup(value);
+}
+
+LogicalResult CoreProgram::convert(Block &block) {
+  for (Operation &op : block)
+    if (failed(convert(op)))
+      return failure();
+  return success();
+}
+
+LogicalResult CoreProgram::convert(Operation &op) {
+  if (isa<tile::EndOp, tile::AllocOp>(op))
+    return success();
+  if (auto core = op.getAttrOfType<tile::CoreAttr>(tile::kCoreAttr))
+    if (core.getValue() != Core::Both && core.getValue() != lowering.core)
+      return success();
+  if (op.getDialect()->getNamespace() == tile::TileDialect::getDialectNamespace()) {
+    for (Value operand : op.getOperands())
+      if (!isa<MemRefType>(operand.getType()) && !lowering.mapping.contains(operand)) {
+        Region *region = operand.getParentRegion();
+        if (region->isProperAncestor(&launch.getBody()) || region == launch->getParentRegion())
+          materialize(operand);
+        else
+          return success(); // steered by the other core's scalars, checked by tile-split-cores
+      }
+    return lowering.lower(&op);
+  }
+
+  // Scalars and control flow: both kinds of core keep what they use; dead parts go with canonicalisation.
+  for (Value operand : op.getOperands()) {
+    if (lowering.mapping.contains(operand))
+      continue;
+    if (!operand.getParentRegion()->isAncestor(launch->getParentRegion()))
+      return success();
+    materialize(operand);
+  }
+  if (op.getNumRegions() == 0) {
+    builder.clone(op, lowering.mapping);
+    return success();
+  }
+  Operation *copy = builder.insert(op.cloneWithoutRegions(lowering.mapping));
+  for (auto [from, to] : llvm::zip(op.getRegions(), copy->getRegions())) {
+    for (Block &block : from) {
+      Block *target = new Block;
+      to.push_back(target);
+      for (BlockArgument argument : block.getArguments())
+        lowering.mapping.map(argument, target->addArgument(argument.getType(), argument.getLoc()));
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToEnd(target);
+      if (failed(convert(block)))
+        return failure();
+    }
+  }
+  return success();
+}
+
+struct ConvertTileToNpuPass : passes::impl::ConvertTileToNpuBase<ConvertTileToNpuPass> {
+  void runOnOperation() override {
+    SmallVector<tile::LaunchOp> launches;
+    getOperation().walk([&](tile::LaunchOp launch) { launches.push_back(launch); });
+    for (auto [index, launch] : llvm::enumerate(launches))
+      if (failed(convert(launch, launches.size() > 1 ? "_" + std::to_string(index) : "")))
+        return signalPassFailure();
+    for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
+      useNpuSpaces(function);
+  }
+
+private:
+  /// Global memrefs of host functions take the npu dialect's space.
+  void useNpuSpaces(func::FuncOp function) {
+    SmallVector<Type> inputs;
+    auto convert = [](Type type) -> Type {
+      auto memref = dyn_cast<MemRefType>(type);
+      return memref && isa_and_nonnull<tile::ScopeAttr>(memref.getMemorySpace()) ? npu::withSpace(memref, npu::Space::GM) : type;
+    };
+    for (BlockArgument argument : function.getArguments()) {
+      argument.setType(convert(argument.getType()));
+      inputs.push_back(argument.getType());
+    }
+    function.setType(FunctionType::get(function.getContext(), inputs, function.getResultTypes()));
+  }
+
+  LogicalResult convert(tile::LaunchOp launch, const Twine &suffix) {
+    auto host = launch->getParentOfType<func::FuncOp>();
+    bool cube = false, vector = false;
+    launch.walk([&](Operation *op) {
+      if (auto core = op->getAttrOfType<tile::CoreAttr>(tile::kCoreAttr)) {
+        cube |= core.getValue() == Core::AIC;
+        vector |= core.getValue() == Core::AIV;
+      }
+    });
+    SmallVector<Value> operands(host.getArguments());
+    host.walk([&](tile::SymbolOp symbol) {
+      if (symbol->getBlock() == &host.getBody().front())
+        operands.push_back(symbol);
+    });
+    OpBuilder builder(launch);
+    FlatSymbolRefAttr names[2];
+    for (Core core : {Core::AIC, Core::AIV}) {
+      if (core == Core::AIC ? !cube : !vector)
+        continue;
+      std::string name = (host.getName() + suffix + "_" + stringifyCore(core)).str();
+      SmallVector<Type> types;
+      for (Value operand : operands) {
+        auto memref = dyn_cast<MemRefType>(operand.getType());
+        types.push_back(memref ? Type(npu::withSpace(memref, npu::Space::GM)) : operand.getType());
+      }
+      OpBuilder module = OpBuilder::atBlockEnd(getOperation().getBody());
+      auto function = module.create<func::FuncOp>(launch.getLoc(), name, module.getFunctionType(types, {}));
+      function.setPrivate();
+      function->setAttr(npu::kCoreAttr, npu::CoreAttr::get(&getContext(), core));
+      Block *entry = function.addEntryBlock();
+      IRMapping mapping;
+      for (auto [index, operand] : llvm::enumerate(operands)) {
+        mapping.map(operand, entry->getArgument(index));
+        if (isa<MemRefType>(operand.getType()))
+          function.setArgAttr(index, npu::kNameAttr, module.getStringAttr(tile::nameOf(operand)));
+      }
+      if (failed(CoreProgram(launch, core, cube && vector, function, mapping).build()))
+        return failure();
+      names[core == Core::AIC ? 0 : 1] = FlatSymbolRefAttr::get(&getContext(), name);
+    }
+    if (names[0] || names[1])
+      builder.create<npu::LaunchOp>(launch.getLoc(), operands, names[0], names[1]);
+    launch.erase();
+    return success();
+  }
+};
+
+} // namespace

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tilewright/passes/Ranges.h"
+
+#include "tilewright/passes/PassDetails.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace tilewright;
+using namespace tilewright::passes;
+
+namespace {
+
+/// Bounds beyond this are dropped, so that sums and products cannot overflow.
+constexpr int64_t kLimit = int64_t(1) << 31;
+
+std::optional<Bounds> checked(__int128 low, __int128 high) {
+  if (low < -__int128(kLimit) * kLimit / 4 || high > __int128(kLimit) * kLimit / 4)
+    return std::nullopt;
+  return Bounds{static_cast<int64_t>(low), static_cast<int64_t>(high)};
+}
+
+std::optional<Bounds> rangeOfArgument(BlockArgument argument, unsigned depth);
+
+std::optional<Bounds> rangeOf(Value value, unsigned depth) {
+  if (auto constant = constantOf(value))
+    return Bounds{*constant, *constant};
+  if (depth == 0)
+    return std::nullopt;
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return rangeOfArgument(argument, depth - 1);
+  Operation *op = value.getDefiningOp();
+  auto operand = [&](unsigned index) { return rangeOf(op->getOperand(index), depth - 1); };
+  if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op)) {
+    auto range = operand(0);
+    if (isa<arith::TruncIOp>(op) && range && (range->low < -kLimit || range->high >= kLimit))
+      return std::nullopt;
+    return range;
+  }
+  if (isa<arith::SelectOp>(op)) {
+    auto yes = operand(1), no = operand(2);
+    if (!yes || !no)
+      return std::nullopt;
+    return Bounds{std::min(yes->low, no->low), std::max(yes->high, no->high)};
+  }
+  if (op->getNumOperands() != 2 || op->getNumResults() != 1)
+    return std::nullopt;
+  auto a = operand(0), b = operand(1);
+  if (isa<arith::MinSIOp>(op) && (a || b)) {
+    int64_t high = std::min(a ? a->high : INT64_MAX, b ? b->high : INT64_MAX);
+    return a && b ? checked(std::min(a->low, b->low), high) : std::nullopt;
+  }
+  if (!a || !b)
+    return std::nullopt;
+  if (isa<arith::MaxSIOp>(op))
+    return Bounds{std::max(a->low, b->low), std::max(a->high, b->high)};
+  if (isa<arith::AddIOp>(op))
+    return checked(__int128(a->low) + b->low, __int128(a->high) + b->high);
+  if (isa<arith::SubIOp>(op))
+    return checked(__int128(a->low) - b->high, __int128(a->high) - b->low);
+  if (isa<arith::MulIOp>(op)) {
+    __int128 corners[] = {__int128(a->low) * b->low, __int128(a->low) * b->high, __int128(a->high) * b->low,
+                          __int128(a->high) * b->high};
+    return checked(*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4));
+  }
+  bool positive = a->low >= 0 && b->low > 0;
+  if (positive && isa<arith::FloorDivSIOp, arith::DivSIOp, arith::DivUIOp>(op))
+    return Bounds{a->low / b->high, a->high / b->low};
+  if (positive && isa<arith::CeilDivSIOp, arith::CeilDivUIOp>(op))
+    return Bounds{(a->low + b->high - 1) / b->high, (a->high + b->low - 1) / b->low};
+  if (positive && isa<arith::RemSIOp, arith::RemUIOp>(op))
+    return Bounds{0, std::min(a->high, b->high - 1)};
+  return std::nullopt;
+}
+
+std::optional<Bounds> rangeOfArgument(BlockArgument argument, unsigned depth) {
+  Operation *parent = argument.getOwner()->getParentOp();
+  if (auto loop = dyn_cast<scf::ForOp>(parent); loop && argument == loop.getInductionVar()) {
+    auto low = rangeOf(loop.getLowerBound(), depth), high = rangeOf(loop.getUpperBound(), depth),
+         step = rangeOf(loop.getStep(), depth);
+    if (!low || !high || !step || step->low <= 0)
+      return std::nullopt;
+    return Bounds{low->low, std::max(low->low, high->high - 1)};
+  }
+  Value extent;
+  if (auto launch = dyn_cast<tile::LaunchOp>(parent))
+    extent = launch.getGrid()[argument.getArgNumber()];
+  else if (auto parallel = dyn_cast<tile::ParallelOp>(parent))
+    extent = parallel.getExtents()[argument.getArgNumber()];
+  auto range = extent ? rangeOf(extent, depth) : std::nullopt;
+  return range ? std::optional<Bounds>(Bounds{0, std::max<int64_t>(0, range->high - 1)}) : std::nullopt;
+}
+
+} // namespace
+
+std::optional<Bounds> passes::rangeOf(Value value) { return ::rangeOf(value, 24); }
