@@ -15,8 +15,7 @@ namespace tilewright::interp {
 
 namespace {
 
-//===-- Boxes
-//-----------------------------------------------------------------------------------===//
+//===-- Boxes --------------------------------------------------------------------------------===//
 
 /// A box with its run-time numbers.
 struct BoxView {
@@ -38,7 +37,7 @@ struct BoxOperands {
 /// are not guarded lie inside their buffer. The operands are the buffers, all offsets, all sizes,
 /// the rest.
 bool resolve(Machine &m, const Node &node, BoxOperands &operands) {
-  constexpr int64_t kMaxElements = int64_t(1) << 33, kFar = int64_t(1) << 60;
+  constexpr int64_t kMaxElements = int64_t(1) << 30, kFar = int64_t(1) << 60;
   size_t numBuffers = cast<AccessInterface>(node.op).getNumBoxes(), ranks = 0;
   for (size_t i = 0; i < numBuffers; ++i) {
     BoxView &box = operands.boxes.emplace_back();
@@ -58,7 +57,7 @@ bool resolve(Machine &m, const Node &node, BoxOperands &operands) {
         return false;
       }
       if (__builtin_mul_overflow(box.count, box.sizes.back(), &box.count) ||
-          box.count > kMaxElements) {
+          box.count > kMaxElements || !m.canHold(box.count * int64_t(sizeof(double)))) {
         m.fail(node, "a box of " + describe(*box.buffer) + " is too large: " + textOf(box.sizes));
         return false;
       }
@@ -115,7 +114,7 @@ void splat(char *data, unsigned bytes, int64_t count) {
 char *readBox(Machine &m, unsigned index, const BoxView &box,
               std::optional<double> pad = std::nullopt) {
   unsigned bytes = byteSize(box.kind());
-  char *dense = m.scratch(index, std::max<int64_t>(1, box.count) * bytes);
+  char *dense = m.scratch(index, box.count * bytes);
   char padding[8] = {};
   if (pad) {
     Kind kind = Kind::F64;
@@ -147,7 +146,7 @@ char *converted(Machine &m, unsigned index, Kind from, char *dense, Kind to, int
                 support::Rounding mode) {
   if (from == to)
     return dense;
-  char *result = m.scratch(index, std::max<int64_t>(1, count) * byteSize(to));
+  char *result = m.scratch(index, count * byteSize(to));
   convertArray(from, dense, to, result, count, mode);
   return result;
 }
@@ -184,8 +183,7 @@ Kind kindOfOperand(const Node &node, size_t operand) {
   return *kindOf(node.op->getOperand(operand).getType());
 }
 
-//===-- Copy, fill, iota, gather
-//------------------------------------------------------------------===//
+//===-- Copy, fill, iota, gather -------------------------------------------------------------===//
 
 void runCopy(Machine &m, const Node &node, const BoxOperands &operands) {
   const BoxView &to = operands.boxes[0], &from = operands.boxes[1];
@@ -205,7 +203,7 @@ void runFill(Machine &m, const Node &node, const BoxOperands &operands) {
   const BoxView &to = operands.boxes[0];
   if (!m.charge(node, to.count))
     return;
-  char *dense = m.scratch(0, std::max<int64_t>(1, to.count) * byteSize(to.kind()));
+  char *dense = m.scratch(0, to.count * byteSize(to.kind()));
   storeElement(to.kind(), dense, 0, m.get(operands.rest[0]));
   splat(dense, byteSize(to.kind()), to.count);
   writeBox(to, dense);
@@ -215,7 +213,7 @@ void runIota(Machine &m, const Node &node, const BoxOperands &operands) {
   const BoxView &to = operands.boxes[0];
   if (!m.charge(node, to.count))
     return;
-  auto *dense = reinterpret_cast<int64_t *>(m.scratch(0, std::max<int64_t>(1, to.count) * 8));
+  auto *dense = reinterpret_cast<int64_t *>(m.scratch(0, to.count * 8));
   int64_t start = m.integer(operands.rest[0]);
   for (int64_t point = 0; point < to.count; ++point) {
     int64_t value = start;
@@ -244,7 +242,7 @@ void runGather(Machine &m, const Node &node, const BoxOperands &operands) {
   char *table = readBox(m, 0, from);
   auto *indices = reinterpret_cast<int64_t *>(
       converted(m, 2, index.kind(), readBox(m, 1, index), Kind::I64, index.count));
-  char *dense = m.scratch(3, std::max<int64_t>(1, to.count) * bytes);
+  char *dense = m.scratch(3, to.count * bytes);
   for (int64_t point = 0; point < to.count; ++point) {
     int64_t at = indices[point];
     if (at >= 0 && at < sources) {
@@ -259,8 +257,7 @@ void runGather(Machine &m, const Node &node, const BoxOperands &operands) {
   writeBox(to, converted(m, 4, from.kind(), dense, to.kind(), to.count));
 }
 
-//===-- Gemm
-//--------------------------------------------------------------------------------------===//
+//===-- Gemm ---------------------------------------------------------------------------------===//
 
 /// Rows and columns of a matrix box: its last two sizes.
 std::pair<int64_t, int64_t> matrixOf(const BoxView &box) {
@@ -278,7 +275,7 @@ T *readMatrix(Machine &m, unsigned index, const BoxView &box, Kind kind, bool tr
     return reinterpret_cast<T *>(dense);
   auto [columns, rows] = matrixOf(box);
   unsigned other = box.kind() == kind ? index + 1 : index;
-  T *result = reinterpret_cast<T *>(m.scratch(other, std::max<int64_t>(1, box.count) * sizeof(T)));
+  T *result = reinterpret_cast<T *>(m.scratch(other, box.count * sizeof(T)));
   for (int64_t column = 0; column < columns; ++column)
     for (int64_t row = 0; row < rows; ++row)
       result[row * columns + column] = reinterpret_cast<T *>(dense)[column * rows + row];
@@ -293,7 +290,7 @@ void gemm(Machine &m, const BoxOperands &operands, tile::GemmOp op, Kind kind, b
   T *b = readMatrix<T>(m, 2, operands.boxes[2], kind, op.getTransposeB());
   T *acc;
   if (init) {
-    acc = reinterpret_cast<T *>(m.scratch(4, std::max<int64_t>(1, c.count) * sizeof(T)));
+    acc = reinterpret_cast<T *>(m.scratch(4, c.count * sizeof(T)));
     std::fill_n(acc, c.count, T(0));
   } else {
     acc = reinterpret_cast<T *>(converted(m, 5, c.kind(), readBox(m, 4, c), kind, c.count));
@@ -327,8 +324,7 @@ void runGemm(Machine &m, const Node &node, const BoxOperands &operands) {
   gemm<int32_t>(m, operands, op, Kind::I32, init, a.second);
 }
 
-//===-- Reductions
-//----------------------------------------------------------------------------------===//
+//===-- Reductions ---------------------------------------------------------------------------===//
 
 /// Reduces dense elements of T over the dimensions in `reduced`; results in row-major order.
 template <class T>
@@ -378,7 +374,7 @@ void runReduce(Machine &m, const Node &node, const BoxOperands &operands) {
     return;
   Kind work = storedAs(*kind);
   char *in = converted(m, 1, from.kind(), readBox(m, 0, from), work, from.count);
-  char *out = m.scratch(2, std::max<int64_t>(1, to.count) * byteSize(work));
+  char *out = m.scratch(2, to.count * byteSize(work));
   char *old =
       op.getAccumulate() ? converted(m, 4, to.kind(), readBox(m, 3, to), work, to.count) : nullptr;
   support::ReduceKind how = supportKind(op.getKind());
@@ -440,7 +436,7 @@ void runAtomic(Machine &m, const Node &node, const BoxOperands &operands) {
   if (fromBox) {
     source = readBox(m, 0, operands.boxes[1]);
   } else {
-    source = m.scratch(0, std::max<int64_t>(1, to.count) * byteSize(fromKind));
+    source = m.scratch(0, to.count * byteSize(fromKind));
     storeElement(fromKind, source, 0, m.get(operands.rest[0]));
     splat(source, byteSize(fromKind), to.count);
   }
@@ -458,8 +454,7 @@ void runAtomic(Machine &m, const Node &node, const BoxOperands &operands) {
   writeBox(to, converted(m, 4, work, old, to.kind(), to.count));
 }
 
-//===-- Element-wise
-//--------------------------------------------------------------------------------===//
+//===-- Element by element --------------------------------------------------------------------===//
 
 /// An operand over the points of the destination box: dense elements and a step per dimension.
 struct Operand {
@@ -468,12 +463,15 @@ struct Operand {
   SmallVector<int64_t, 4> strides;
 };
 
+/// Scratch memories of an element-wise op: up to three operands as read, spread and converted.
+enum Memory : unsigned { kRead = 0, kSpread = 3, kConverted = 6, kResult = 9, kWritten = 10 };
+
 /// Strides of a box operand along the dimensions of the destination, 0 where it broadcasts.
 bool followMap(const BoxView &to, ArrayRef<int64_t> toMap, const BoxView &box,
                ArrayRef<int64_t> map, bool explicitMap, SmallVectorImpl<int64_t> &strides) {
   strides.assign(to.sizes.size(), 0);
   int64_t stride = 1;
-  for (size_t dim = box.sizes.size(); dim-- > 0; stride *= box.sizes[dim + 1 - 1]) {
+  for (size_t dim = box.sizes.size(); dim-- > 0; stride *= box.sizes[dim]) {
     const int64_t *target = map[dim] < 0 ? toMap.end() : llvm::find(toMap, map[dim]);
     bool broadcasts = target == toMap.end();
     int64_t extent = broadcasts ? 1 : to.sizes[target - toMap.begin()];
@@ -485,10 +483,10 @@ bool followMap(const BoxView &to, ArrayRef<int64_t> toMap, const BoxView &box,
   return true;
 }
 
-/// The operand's elements spread over the points of the destination, in scratch memory `index`.
+/// The operand's elements spread over the points of the destination, in scratch memory `index`
+/// unless they lie so already.
 char *spreadOperand(Machine &m, unsigned index, const Operand &operand, ArrayRef<int64_t> sizes,
                     int64_t count) {
-  // Already there, if each step is what a dense box has.
   bool dense = true;
   int64_t expected = 1;
   for (size_t dim = sizes.size(); dim-- > 0; expected *= sizes[dim])
@@ -498,7 +496,7 @@ char *spreadOperand(Machine &m, unsigned index, const Operand &operand, ArrayRef
   return dispatch(operand.kind, [&](auto tag) {
     using S = typename decltype(tag)::Type;
     auto *from = reinterpret_cast<const S *>(operand.dense);
-    auto *to = reinterpret_cast<S *>(m.scratch(index, std::max<int64_t>(1, count) * sizeof(S)));
+    auto *to = reinterpret_cast<S *>(m.scratch(index, count * sizeof(S)));
     size_t rank = sizes.size();
     int64_t length = rank ? sizes[rank - 1] : 1, step = rank ? operand.strides[rank - 1] : 0;
     SmallVector<int64_t, 4> at(rank, 0);
@@ -515,130 +513,123 @@ char *spreadOperand(Machine &m, unsigned index, const Operand &operand, ArrayRef
   });
 }
 
-/// Computes fn over dense operands that all have the work kind; the result's kind in `resultKind`,
-/// or null if fn has no meaning there.
+/// Computes fn over dense operands of one kind; the kind of the result goes to `resultKind`. Null
+/// if fn has no meaning for that kind.
 char *computeElementwise(Machine &m, Fn fn, Kind kind, ArrayRef<char *> operands, int64_t count,
                          Kind &resultKind) {
   return dispatchCompute(kind, [&](auto tag) -> char * {
     using T = typename decltype(tag)::Type;
-    auto *a = reinterpret_cast<const T *>(operands[0]),
-         *b = reinterpret_cast<const T *>(operands.back());
-    char *out = m.scratch(3, std::max<int64_t>(1, count) * sizeof(T));
+    auto *a = reinterpret_cast<const T *>(operands[0]);
+    auto *b = reinterpret_cast<const T *>(operands.back());
+    char *out = m.scratch(kResult, count * sizeof(T));
     auto *result = reinterpret_cast<T *>(out);
     if (isTest(fn)) {
       resultKind = Kind::I1;
       return computeTest(fn, a, b, reinterpret_cast<uint8_t *>(out), count) ? out : nullptr;
     }
-    resultKind = kind;
+    resultKind = storedAs(kind);
     if (fn == Fn::Not && kind == Kind::I1) {
       for (int64_t i = 0; i < count; ++i)
         result[i] = a[i] == T(0);
       return out;
     }
-    resultKind = storedAs(kind);
     bool known = operands.size() == 1 ? computeUnary(fn, a, result, count)
                                       : computeBinary(fn, a, b, result, count);
     return known ? out : nullptr;
   });
 }
 
-/// select: the result is in the place of its first branch.
-char *computeSelect(Kind kind, ArrayRef<char *> operands, char *out, int64_t count) {
+char *computeSelect(Machine &m, Kind kind, ArrayRef<char *> operands, int64_t count) {
   auto *condition = reinterpret_cast<const uint8_t *>(operands[0]);
-  dispatch(kind, [&](auto tag) {
+  return dispatch(kind, [&](auto tag) {
     using S = typename decltype(tag)::Type;
-    auto *a = reinterpret_cast<const S *>(operands[1]),
-         *b = reinterpret_cast<const S *>(operands[2]);
+    auto *a = reinterpret_cast<const S *>(operands[1]);
+    auto *b = reinterpret_cast<const S *>(operands[2]);
+    auto *out = reinterpret_cast<S *>(m.scratch(kResult, count * sizeof(S)));
     for (int64_t i = 0; i < count; ++i)
-      reinterpret_cast<S *>(out)[i] = condition[i] ? a[i] : b[i];
+      out[i] = condition[i] ? a[i] : b[i];
+    return reinterpret_cast<char *>(out);
   });
-  return out;
+}
+
+/// Reads the operands in the order of the function, the scalar among them; false after a failure.
+bool readOperands(Machine &m, const Node &node, const BoxOperands &operands, char *scalar,
+                  SmallVectorImpl<Operand> &sources) {
+  auto op = cast<tile::ElementwiseOp>(node.op);
+  const BoxView &to = operands.boxes[0];
+  SmallVector<int64_t> toMap = op.getMap(0);
+  for (size_t i = 1; i < operands.boxes.size(); ++i) {
+    const BoxView &box = operands.boxes[i];
+    Operand source{box.kind(), nullptr, {}};
+    if (!followMap(to, toMap, box, op.getMap(i), op.getMaps().has_value(), source.strides)) {
+      m.fail(node, stringifyFn(op.getFn()) + ": an operand of size " + textOf(box.sizes) +
+                       " for a destination of size " + textOf(to.sizes));
+      return false;
+    }
+    source.dense = readBox(m, kRead + sources.size(), box);
+    sources.push_back(std::move(source));
+  }
+  if (!op.getScalar())
+    return true;
+  Operand source{kindOfOperand(node, node.operands.size() - 1), scalar,
+                 SmallVector<int64_t, 4>(to.sizes.size(), 0)};
+  storeElement(source.kind, scalar, 0, m.get(operands.rest[0]));
+  sources.insert(op.getScalarFirst() ? sources.begin() : sources.end(), std::move(source));
+  return true;
+}
+
+/// The kind to work in: that of the values (for select: of its branches). An integer scalar is
+/// signless and takes the kind of the boxes. None if floats and integers meet.
+std::optional<Kind> workKind(ArrayRef<Operand> values, const char *scalar) {
+  std::optional<Kind> kind;
+  for (const Operand &value : values)
+    if (value.dense != scalar || isFloat(value.kind) || values.size() == 1) {
+      kind = commonKind(kind.value_or(value.kind), value.kind);
+      if (!kind)
+        return std::nullopt;
+    }
+  bool mixed =
+      llvm::any_of(values, [&](const Operand &v) { return isFloat(v.kind) != isFloat(*kind); });
+  return mixed ? std::nullopt : kind;
 }
 
 void runElementwise(Machine &m, const Node &node, const BoxOperands &operands) {
   auto op = cast<tile::ElementwiseOp>(node.op);
   const BoxView &to = operands.boxes[0];
   Fn fn = op.getFn();
-  if (!m.charge(node, to.count))
+  char scalar[8];
+  SmallVector<Operand, 3> sources;
+  if (!m.charge(node, to.count) || !readOperands(m, node, operands, scalar, sources) ||
+      to.count == 0)
     return;
 
-  // Operands in their order, each with a scratch memory of its own for its elements.
-  SmallVector<Operand, 3> sources;
-  SmallVector<int64_t> toMap = op.getMap(0);
-  for (size_t i = 1; i < operands.boxes.size(); ++i) {
-    const BoxView &box = operands.boxes[i];
-    Operand source{box.kind(), nullptr, {}};
-    if (!followMap(to, toMap, box, op.getMap(i), op.getMaps().has_value(), source.strides))
-      return m.fail(node, stringifyFn(fn) + ": an operand of size " + textOf(box.sizes) +
-                              " for a destination of size " + textOf(to.sizes));
-    source.dense = readBox(m, sources.size(), box);
-    sources.push_back(std::move(source));
-  }
-  char scalar[8];
-  if (op.getScalar()) {
-    Kind kind = kindOfOperand(node, node.operands.size() - 1);
-    storeElement(kind, scalar, 0, m.get(operands.rest[0]));
-    Operand source{kind, scalar, SmallVector<int64_t, 4>(to.sizes.size(), 0)};
-    sources.insert(op.getScalarFirst() ? sources.begin() : sources.end(), std::move(source));
-  }
-
-  // The kind to work in: that of the operands, for select that of its branches. A scalar is
-  // signless and takes the kind of the boxes.
   size_t firstValue = fn == Fn::Select ? 1 : 0;
-  std::optional<Kind> kind;
-  for (size_t i = firstValue; i < sources.size(); ++i) {
-    bool isScalar = sources[i].dense == scalar;
-    if (isScalar && sources.size() - firstValue > 1 && !isFloat(sources[i].kind))
-      continue;
-    kind = kind               ? commonKind(*kind, sources[i].kind)
-           : fn == Fn::Select ? sources[i].kind
-                              : computeKind(sources[i].kind);
-    if (!kind)
-      return m.fail(node, stringifyFn(fn) + ": operands of float and integer type");
-  }
-  Kind work = *kind;
+  if (firstValue && sources[0].kind != Kind::I1)
+    return m.fail(node, "select: a condition of type " + Twine(nameOf(sources[0].kind)));
+  std::optional<Kind> work = workKind(ArrayRef(sources).drop_front(firstValue), scalar);
+  if (!work)
+    return m.fail(node, stringifyFn(fn) + ": operands of float and integer type");
   SmallVector<char *, 3> dense;
   for (size_t i = 0; i < sources.size(); ++i) {
-    Operand &source = sources[i];
-    char *spread = spreadOperand(m, 3, source, to.sizes, to.count);
-    if (i < firstValue && source.kind != Kind::I1)
-      return m.fail(node, "select: a condition of type " + Twine(nameOf(source.kind)));
-    Kind wanted = i < firstValue ? Kind::I1 : work;
-    if (wanted == source.kind && spread == source.dense) {
-      dense.push_back(spread);
-      continue;
-    }
-    // The conversion lands in the operand's own memory, which is no longer needed once it was
-    // spread apart.
-    int64_t bytes = std::max<int64_t>(1, to.count) * byteSize(wanted);
-    char *own = m.scratch(spread == source.dense ? 4 : i, bytes);
-    convertArray(source.kind, spread, wanted, own, to.count, copyRounding(source.kind, wanted));
-    if (spread == source.dense) {
-      char *target = m.scratch(i, bytes);
-      std::memcpy(target, own, to.count * byteSize(wanted));
-      own = target;
-    }
-    dense.push_back(own);
+    char *spread = spreadOperand(m, kSpread + i, sources[i], to.sizes, to.count);
+    Kind wanted = i < firstValue ? Kind::I1 : *work;
+    dense.push_back(converted(m, kConverted + i, sources[i].kind, spread, wanted, to.count));
   }
 
-  Kind resultKind = work;
-  char *result;
+  Kind resultKind = *work;
+  char *result = dense[0];
   if (fn == Fn::Select)
-    result = computeSelect(work, dense,
-                           m.scratch(3, std::max<int64_t>(1, to.count) * byteSize(work)), to.count);
-  else if (fn == Fn::Copy || fn == Fn::Cast)
-    result = dense[0];
-  else
-    result = computeElementwise(m, fn, work, dense, to.count, resultKind);
+    result = computeSelect(m, *work, dense, to.count);
+  else if (fn != Fn::Copy && fn != Fn::Cast)
+    result = computeElementwise(m, fn, *work, dense, to.count, resultKind);
   if (!result)
-    return m.fail(node, stringifyFn(fn) + " has no meaning for " + nameOf(work) + " elements");
+    return m.fail(node, stringifyFn(fn) + " has no meaning for " + nameOf(*work) + " elements");
   support::Rounding mode =
       fn == Fn::Cast ? supportRounding(op.getRound()) : copyRounding(resultKind, to.kind());
-  writeBox(to, converted(m, 5, resultKind, result, to.kind(), to.count, mode));
+  writeBox(to, converted(m, kWritten, resultKind, result, to.kind(), to.count, mode));
 }
 
-//===-- Print
-//---------------------------------------------------------------------------------------===//
+//===-- Print --------------------------------------------------------------------------------===//
 
 void runPrint(Machine &m, const Node &node, const BoxOperands &operands) {
   StringRef message = cast<tile::PrintOp>(node.op).getMessage();

@@ -13,8 +13,7 @@ namespace tilewright::interp {
 
 namespace {
 
-//===-- scf
-//------------------------------------------------------------------------------------===//
+//===-- scf ----------------------------------------------------------------------------------===//
 
 /// A mask without the lanes whose `condition` is not `wanted`; empty if no lane is left.
 std::vector<uint8_t> narrowed(const LaneGroup &group, const Slot &condition, bool wanted) {
@@ -165,8 +164,7 @@ void runWhile(Machine &m, const Node &node) {
     m.lanes->setMask(std::move(saved));
 }
 
-//===-- Launches and calls
-//----------------------------------------------------------------------===//
+//===-- Launches and calls -------------------------------------------------------------------===//
 
 void runLaunch(Machine &m, const Node &node) {
   if (m.inLaunch)

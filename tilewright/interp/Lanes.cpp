@@ -12,12 +12,11 @@ namespace tilewright::interp {
 
 namespace {
 
-//===-- tile.parallel
-//---------------------------------------------------------------------------===//
+//===-- tile.parallel ------------------------------------------------------------------------===//
 
 /// Values of this many lanes keep their memory for the next execution.
 constexpr int64_t kLanesKept = int64_t(1) << 16;
-constexpr int64_t kMaxLanes = int64_t(1) << 27;
+constexpr int64_t kMaxLanes = int64_t(1) << 24;
 
 /// Lane-private copies of scalar variables of outside, for the time of a tile.parallel: a variable
 /// assigned in the body is one per point, and keeps what its last point left.
@@ -146,8 +145,7 @@ void runParallel(Machine &m, const Node &node) {
       std::vector<Scalar>().swap(m.slot(index).lanes);
 }
 
-//===-- Allocation
-//------------------------------------------------------------------------------===//
+//===-- Allocation ---------------------------------------------------------------------------===//
 
 void allocate(Machine &m, const Node &node, StringRef name) {
   auto type = cast<MemRefType>(node.op->getResult(0).getType());
@@ -194,8 +192,7 @@ void runMemrefCast(Machine &m, const Node &node) {
   m.assign(node.results[0], node.operands[0]);
 }
 
-//===-- Elements
-//--------------------------------------------------------------------------------===//
+//===-- Elements -----------------------------------------------------------------------------===//
 
 constexpr int64_t kOutside = -1;
 

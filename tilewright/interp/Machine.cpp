@@ -137,10 +137,23 @@ void Machine::assignAll(ArrayRef<uint32_t> to, ArrayRef<uint32_t> from, bool act
 }
 
 char *Machine::scratch(unsigned index, int64_t bytes) {
-  std::vector<char> &memory = scratchMemory[index];
-  if (static_cast<int64_t>(memory.size()) < bytes)
-    memory.resize(bytes);
-  return memory.data();
+  constexpr int64_t kLeast = 256;
+  Scratch &scratch = scratchMemory[index];
+  if (scratch.capacity < bytes || !scratch.memory) {
+    scratch.capacity = std::max(bytes, kLeast);
+    scratch.memory.reset();
+    scratch.memory.reset(static_cast<char *>(std::malloc(scratch.capacity)));
+  }
+  return scratch.memory.get();
+}
+
+bool Machine::canHold(int64_t bytes) const {
+  constexpr int64_t kAlwaysThere = int64_t(1) << 24;
+  if (bytes <= kAlwaysThere)
+    return true;
+  // Operands, their converted forms and the result live at once.
+  std::unique_ptr<char, FreeDeleter> probe(static_cast<char *>(std::malloc(bytes * 8)));
+  return probe != nullptr;
 }
 
 Handler findHandler(StringRef opName) {

@@ -146,8 +146,11 @@ public:
   /// Copies several values as if at once.
   void assignAll(llvm::ArrayRef<uint32_t> to, llvm::ArrayRef<uint32_t> from, bool activeOnly);
 
-  /// Memory for the dense form of box `index` of one op; contents are lost at the next op.
+  /// Memory `index` for dense elements, at least `bytes` long; contents are lost at the next op.
+  /// Never null after `canHold` of as many bytes.
   char *scratch(unsigned index, int64_t bytes);
+  /// True if scratch memories can grow to `bytes`.
+  bool canHold(int64_t bytes) const;
 
   Outcome outcome;
   const std::map<std::string, int64_t> &symbols;
@@ -160,7 +163,11 @@ public:
 
 private:
   int64_t steps = 0, maxSteps;
-  std::array<std::vector<char>, 6> scratchMemory;
+  struct Scratch {
+    std::unique_ptr<char, FreeDeleter> memory;
+    int64_t capacity = 0;
+  };
+  std::array<Scratch, 11> scratchMemory;
 };
 
 /// Handlers by op name; null for an op that the interpreter does not run.
