@@ -68,11 +68,14 @@ public:
   Arena arena();
   void reset() { used = 0; }
 
+  int tamePercent = 50; ///< how many tiles hold ordinary numbers alone
+
 private:
   double value();
 
   std::mt19937 random;
   int64_t used = 0;
+  bool tame = false;
 };
 
 } // namespace tilewright::sim::testing

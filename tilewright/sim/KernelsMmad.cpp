@@ -257,7 +257,8 @@ void multiply(const MatrixJob &job, const Packing<T> &pack, T *c, int64_t rowOfC
   T *packedA = reinterpret_cast<T *>(workspace);
   T *packedB = packedA + roundUp(job.m, kRows) * kPackedRow;
   alignas(64) T edge[kRows * kColumns];
-  for (int64_t k0 = 0; k0 < job.k; k0 += kDepth) {
+  // Without any k one round still writes the zeros of `init`.
+  for (int64_t k0 = 0; k0 == 0 || k0 < job.k; k0 += kDepth) {
     int64_t depth = job.k - k0 < kDepth ? job.k - k0 : kDepth;
     bool zero = job.init && k0 == 0;
     if (columnsOfA)

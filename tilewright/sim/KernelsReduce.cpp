@@ -3,6 +3,8 @@
 #include "tilewright/sim/KernelsRow.h"
 #include "tilewright/support/Reduce.h"
 
+#include <utility>
+
 namespace tilewright::sim::TILEWRIGHT_ISA {
 namespace {
 
@@ -24,6 +26,7 @@ template <class T>
 struct ReduceRows {
   void (*lanes)(T *lanes, const T *in, int64_t n); ///< n elements into the 64 lanes, from lane 0 on
   T (*join)(T *lanes);                             ///< 64 lanes to one
+  T (*whole)(const T *in, int64_t n);              ///< a contiguous row at once; may be null
   void (*elements)(T *out, const T *in, int64_t n); ///< reduceElement
   void (*combine)(T *total, const T *in, int64_t n);
   void (*scan)(T *row, const T *in, int64_t n, int64_t step, T *total);
@@ -75,6 +78,58 @@ T joinLanes(T *lanes) {
   return support::reduceCombine<T>(Kind, lanes[0], lanes[1]);
 }
 
+/// The 64 lanes as one vector value, for the float reductions of which softmax and its like are
+/// made.
+template <class T, int Width>
+using Lanes = T __attribute__((ext_vector_type(Width)));
+
+/// reduceCombine for lanes: they start at the identity and never hold a NaN, so `a` needs no test.
+template <ReduceKind Kind, class V>
+TILEWRIGHT_INLINE V combineLanes(V a, V b) {
+  if constexpr (Kind == ReduceKind::Sum || Kind == ReduceKind::AbsSum)
+    return a + b;
+  else if constexpr (Kind == ReduceKind::Min)
+    return b < a ? b : a;
+  else
+    return b > a ? b : a;
+}
+
+template <class T, ReduceKind Kind, int Width, int... I>
+TILEWRIGHT_INLINE T joinVector(Lanes<T, Width> v, std::integer_sequence<int, I...>) {
+  auto joined = combineLanes<Kind>(__builtin_shufflevector(v, v, 2 * I...),
+                                   __builtin_shufflevector(v, v, 2 * I + 1 ...));
+  constexpr int kHalf = Width / 2;
+  if constexpr (kHalf == 2)
+    return support::reduceCombine<T>(Kind, joined[0], joined[1]);
+  else
+    return joinVector<T, Kind, kHalf>(joined, std::make_integer_sequence<int, kHalf / 2>());
+}
+
+/// A whole contiguous row. A partial last chunk is filled up with the identity, which changes no
+/// lane.
+template <class T, ReduceKind Kind>
+T wholeRow(const T *in, int64_t n) {
+  using V = Lanes<T, int(kReduceLanes)>;
+  V lanes = support::reduceIdentity<T>(Kind);
+  auto add = [&](const T *from) __attribute__((always_inline)) {
+    V v;
+    __builtin_memcpy(&v, from, sizeof(V));
+    if constexpr (Kind == ReduceKind::AbsSum || Kind == ReduceKind::AbsMax)
+      v = __builtin_elementwise_abs(v);
+    lanes = combineLanes<Kind>(lanes, v);
+  };
+  int64_t i = 0;
+  for (; i + kReduceLanes <= n; i += kReduceLanes)
+    add(in + i);
+  if (i < n) {
+    alignas(64) T rest[kReduceLanes];
+    for (int64_t l = 0; l < kReduceLanes; ++l)
+      rest[l] = i + l < n ? in[i + l] : support::reduceIdentity<T>(Kind);
+    add(rest);
+  }
+  return joinVector<T, Kind, int(kReduceLanes)>(lanes, std::make_integer_sequence<int, 32>());
+}
+
 template <class T, ReduceKind Kind>
 void takeElements(T *out, const T *in, int64_t n) {
   TILEWRIGHT_VECTOR_LOOP
@@ -103,8 +158,16 @@ void scanRow(T *row, const T *in, int64_t n, int64_t step, T *total) {
 
 template <class T, ReduceKind Kind>
 ReduceRows<T> rowsOf() {
-  return {&addToLanes<T, Kind>, &joinLanes<T, Kind>, &takeElements<T, Kind>,
-          &combineRow<T, Kind>, &scanRow<T, Kind>,   support::reduceIdentity<T>(Kind)};
+  T (*whole)(const T *, int64_t) = nullptr;
+  if constexpr (std::is_floating_point_v<T> && Kind != ReduceKind::Prod && Kind < ReduceKind::And)
+    whole = &wholeRow<T, Kind>;
+  return {&addToLanes<T, Kind>,
+          &joinLanes<T, Kind>,
+          whole,
+          &takeElements<T, Kind>,
+          &combineRow<T, Kind>,
+          &scanRow<T, Kind>,
+          support::reduceIdentity<T>(Kind)};
 }
 
 template <class T>
@@ -205,9 +268,11 @@ private:
   T lastDim(int64_t atIn) {
     alignas(64) T lanes[kReduceLanes], buffer[kChunk];
     static_assert(kChunk % kReduceLanes == 0);
+    int64_t n = job.sizes[last];
+    if (rows.whole && (source.isDirect() || n <= kChunk))
+      return rows.whole(source.row(atIn, n, buffer), n);
     for (T &lane : lanes)
       lane = rows.identity;
-    int64_t n = job.sizes[last];
     int64_t step = source.isDirect() ? n : kChunk;
     for (int64_t i = 0; i < n; i += step) {
       int64_t count = n - i < step ? n - i : step;

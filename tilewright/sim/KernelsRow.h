@@ -6,6 +6,8 @@
 
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wpass-failed"
+// Vectors wider than the machine's only pass through inlined functions.
+#pragma clang diagnostic ignored "-Wpsabi"
 /// The loop's iterations are independent; operands may be the same array.
 #define TILEWRIGHT_VECTOR_LOOP _Pragma("clang loop vectorize(assume_safety) interleave(enable)")
 #else
