@@ -82,7 +82,9 @@ def _from_torch(name: str, position: int, value: Any) -> TensorArgument:
             "memory or on the simulated device: run the script with `tilewright run`, or use .cpu()"
         )
     if value.layout is not loaded_torch().strided:
-        raise ArgumentTypeError(f"argument {position} '{name}' is a sparse tensor; pass a dense one")
+        raise ArgumentTypeError(
+            f"argument {position} '{name}' is a sparse tensor; pass a dense one"
+        )
     data = value.detach() if value.requires_grad else value
     if data.is_conj() or data.is_neg():
         data = data.resolve_conj().resolve_neg()
@@ -100,7 +102,9 @@ def _from_torch(name: str, position: int, value: Any) -> TensorArgument:
 def _from_numpy(name: str, position: int, value: np.ndarray) -> TensorArgument:
     dtype = value.dtype.name
     if not value.dtype.isnative:
-        raise ArgumentTypeError(f"argument {position} '{name}' has a foreign byte order; convert it first")
+        raise ArgumentTypeError(
+            f"argument {position} '{name}' has a foreign byte order; convert it first"
+        )
     if value.flags.c_contiguous and value.flags.writeable:
         return TensorArgument(value.ctypes.data, value.shape, dtype, value)
     copy = np.array(value, order="C", copy=True)
@@ -115,7 +119,9 @@ def _from_numpy(name: str, position: int, value: np.ndarray) -> TensorArgument:
 
         def check() -> None:
             if copy.tobytes() != value.tobytes():
-                raise RunError(f"the kernel writes to argument {position} '{name}', which is read-only")
+                raise RunError(
+                    f"the kernel writes to argument {position} '{name}', which is read-only"
+                )
 
         made.after = check
     return made

@@ -25,7 +25,11 @@ _local = threading.local()
 @contextlib.contextmanager
 def set_autotune_inputs(*tensors: Any) -> Iterator[None]:
     """While active, candidates are timed on these inputs."""
-    inputs = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
+    inputs = (
+        list(tensors[0])
+        if len(tensors) == 1 and isinstance(tensors[0], (list, tuple))
+        else list(tensors)
+    )
     before = getattr(_local, "inputs", None)
     _local.inputs = inputs
     try:
@@ -95,7 +99,9 @@ def search(
             if reference is None and settings.ref_prog is not None:
                 reference = do_bench(functools.partial(settings.ref_prog, *inputs))
         except Exception as error:
-            failures.append(f"{config}: {str(error).splitlines()[0] if str(error) else type(error).__name__}")
+            failures.append(
+                f"{config}: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
+            )
             logger.info("configuration skipped: %s", failures[-1])
             continue
         if best is None or time < best_time:

@@ -58,7 +58,9 @@ class Location:
     end_column: int = 0
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}" if self.column else f"{self.file}:{self.line}"
+        return (
+            f"{self.file}:{self.line}:{self.column}" if self.column else f"{self.file}:{self.line}"
+        )
 
     def excerpt(self) -> str:
         """The source line with a caret under the place; empty when the source is unknown."""

@@ -176,7 +176,9 @@ class JITFunction:
         run_time, fixed, consts = self.eager.split(args, kwargs, False)
         return self._eager_kernel(run_time, fixed, consts)
 
-    def _lazy_kernel(self, args: tuple[Any, ...], kwargs: dict[str, Any], early: Any = None) -> Kernel:
+    def _lazy_kernel(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], early: Any = None
+    ) -> Kernel:
         key = self._key(args, sorted(kwargs.items()))
         found = self._memo.get(key)
         if found is None:
@@ -202,7 +204,8 @@ class JITFunction:
     def _eager_call(self, args: Any, kwargs: Any) -> tuple[Kernel, list[Any]]:
         run_time, fixed, consts = self.eager.split(args, kwargs, True)
         shapes = [
-            (tuple(v.shape), str(v.dtype)) if hasattr(v, "shape") else None for v in run_time.values()
+            (tuple(v.shape), str(v.dtype)) if hasattr(v, "shape") else None
+            for v in run_time.values()
         ]
         key = self._key("call", shapes, fixed, consts)
         kernel = self._memo.get(key)

@@ -75,7 +75,9 @@ class Kernel:
         by_name = {n: i for i, n in enumerate(names)}
         #: Positions of the parameters that a call passes, in the order of the call.
         self.inputs = (
-            [by_name[n] for n in order] if order is not None else [i for i in range(len(names)) if i not in outputs]
+            [by_name[n] for n in order]
+            if order is not None
+            else [i for i in range(len(names)) if i not in outputs]
         )
         #: Positions of the parameters that a call returns, in the order of the result.
         self.results = [by_name[n] for n in returned] if returned is not None else outputs
@@ -83,7 +85,9 @@ class Kernel:
             self.results = list(out_idx)
         self.out_idx = list(self.results)
         self.single = len(self.results) == 1 if single is None else single
-        self._static = {i: p["shape"] for i, p in enumerate(self.parameters) if -1 not in p["shape"]}
+        self._static = {
+            i: p["shape"] for i, p in enumerate(self.parameters) if -1 not in p["shape"]
+        }
 
     @property
     def name(self) -> str:
@@ -188,7 +192,9 @@ class Kernel:
                 f"argument {number} '{name}' has shape {tuple(shape)}; kernel {self.name} expects ({text})"
             )
 
-    def _allocate(self, values: Any, arguments: list[Any], like_torch: bool, device: str | None) -> None:
+    def _allocate(
+        self, values: Any, arguments: list[Any], like_torch: bool, device: str | None
+    ) -> None:
         positions = [i for i, p in enumerate(self.parameters) if p["output"]]
         if all(i in self._static for i in positions):
             shapes = [self._static[i] for i in positions]
@@ -285,13 +291,17 @@ class Kernel:
 
         return Profiler(self, tensor_supply_type or TensorSupplyType.Auto)
 
-    def update_tuner_result(self, latency: float, config: Any, ref_latency: float | None = None) -> Kernel:
+    def update_tuner_result(
+        self, latency: float, config: Any, ref_latency: float | None = None
+    ) -> Kernel:
         self.latency, self.config, self.ref_latency = latency, config, ref_latency
         return self
 
     def get_tuner_result(self) -> tuple[float | None, Any, float | None]:
         if self.latency is None:
-            raise ValueError("this kernel was not tuned; decorate its function with @tilelang.autotune")
+            raise ValueError(
+                "this kernel was not tuned; decorate its function with @tilelang.autotune"
+            )
         return self.latency, self.config, self.ref_latency
 
     def __repr__(self) -> str:

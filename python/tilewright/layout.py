@@ -13,6 +13,8 @@ def _layout(*_: Any, **__: Any) -> Layout:
 
 
 make_swizzled_layout = make_linear_layout = make_full_bank_swizzled_layout = _layout
-make_half_bank_swizzled_layout = make_quarter_bank_swizzled_layout = make_volta_swizzled_layout = _layout
+make_half_bank_swizzled_layout = make_quarter_bank_swizzled_layout = make_volta_swizzled_layout = (
+    _layout
+)
 
 __all__ = ["Fragment", "Layout", "make_linear_layout", "make_swizzled_layout"]

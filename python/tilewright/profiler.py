@@ -42,7 +42,10 @@ def _note() -> None:
     if not _noted:
         _noted = True
         chip = env.compile_settings().chip
-        print(f"note: kernel times are modelled for {chip}, launch included, not measured", file=sys.stderr)
+        print(
+            f"note: kernel times are modelled for {chip}, launch included, not measured",
+            file=sys.stderr,
+        )
 
 
 def make_tensor(shape: Sequence[int], dtype: str, supply: TensorSupplyType) -> Any:
@@ -134,7 +137,9 @@ def _summary(samples: list[float], quantiles: Sequence[float] | None, return_mod
 class Profiler:
     """Times and checks one kernel with inputs that it makes itself."""
 
-    def __init__(self, kernel: Kernel, supply_type: TensorSupplyType = TensorSupplyType.Auto) -> None:
+    def __init__(
+        self, kernel: Kernel, supply_type: TensorSupplyType = TensorSupplyType.Auto
+    ) -> None:
         self.kernel = kernel
         self.supply_type = supply_type
         self.adapter = kernel
@@ -186,7 +191,12 @@ class Profiler:
         for left, right in [*zip(found, expected, strict=False), *zip(inputs, copies, strict=True)]:
             if hasattr(left, "shape") and right is not None:
                 torch_assert_close(
-                    left, right, rtol=rtol, atol=atol, max_mismatched_ratio=max_mismatched_ratio, equal_nan=True
+                    left,
+                    right,
+                    rtol=rtol,
+                    atol=atol,
+                    max_mismatched_ratio=max_mismatched_ratio,
+                    equal_nan=True,
                 )
 
     def manual_assert_close(
@@ -233,8 +243,10 @@ class Profiler:
         **_: Any,
     ) -> Any:
         """Modelled milliseconds of the kernel (core time and launch), or of `func` on the same inputs."""
-        inputs = list(input_tensors) if input_tensors is not None else self._get_inputs(
-            dynamic=dynamic_symbolic_constraints
+        inputs = (
+            list(input_tensors)
+            if input_tensors is not None
+            else self._get_inputs(dynamic=dynamic_symbolic_constraints)
         )
         called = func or self.kernel
         return do_bench(lambda: called(*inputs), quantiles=quantiles, return_mode=return_mode)

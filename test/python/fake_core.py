@@ -21,7 +21,9 @@ class Value:
 
     @staticmethod
     def number(value: Any) -> Value:
-        kind = "bool" if isinstance(value, bool) else "int32" if isinstance(value, int) else "float32"
+        kind = (
+            "bool" if isinstance(value, bool) else "int32" if isinstance(value, int) else "float32"
+        )
         return Value(str(value), kind, value)
 
     @staticmethod
@@ -70,7 +72,9 @@ class KernelBuilder:
         self.place = (file, line, column)
 
     def add_tensor(self, name: str, dtype: str, dims: Any, output: bool) -> Core:
-        self._put(f"{'output' if output else 'tensor'} {name} {dtype} {['.'.join(d) for d in dims]}")
+        self._put(
+            f"{'output' if output else 'tensor'} {name} {dtype} {['.'.join(d) for d in dims]}"
+        )
         return Core(name, dtype)
 
     def add_scalar(self, name: str, dtype: str) -> Value:
@@ -120,7 +124,9 @@ class KernelBuilder:
 
     def binary(self, function: str, left: Value, right: Value) -> Value:
         logical = function in ("eq", "ne", "lt", "le", "gt", "ge")
-        return self._value(f"{function} {left.text}, {right.text}", "bool" if logical else left.dtype)
+        return self._value(
+            f"{function} {left.text}, {right.text}", "bool" if logical else left.dtype
+        )
 
     def unary(self, function: str, value: Value) -> Value:
         return self._value(f"{function} {value.text}", value.dtype)
@@ -146,7 +152,9 @@ class KernelBuilder:
         return indices
 
     def load(self, buffer: Core, indices: list[Value]) -> Value:
-        return self._value(f"load {buffer.name}[{', '.join(v.text for v in indices)}]", buffer.dtype)
+        return self._value(
+            f"load {buffer.name}[{', '.join(v.text for v in indices)}]", buffer.dtype
+        )
 
     def store(self, value: Value, buffer: Core, indices: list[Value]) -> None:
         self._put(f"store {value.text} to {buffer.name}[{', '.join(v.text for v in indices)}]")

@@ -61,9 +61,9 @@ class EagerFunction:
         self.tensors = tuple(n for n in self.signature.parameters if n in self.declared)
         self.consts = _const_names(source.load(function))
 
-    def split(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], need_all: bool) -> tuple[
-        dict[str, Any], dict[str, Any], dict[str, int]
-    ]:
+    def split(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], need_all: bool
+    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, int]]:
         """Run-time arguments, compile-time arguments and given T.const numbers of a call."""
         consts = {}
         rest = {}
@@ -78,7 +78,11 @@ class EagerFunction:
                     f"{self.function.__name__}() got an unexpected keyword {name!r}; allowed are {allowed}"
                 )
         bind = self.signature.bind if need_all else self.signature.bind_partial
-        if not need_all and args and len(args) <= len(self.signature.parameters) - len(self.tensors):
+        if (
+            not need_all
+            and args
+            and len(args) <= len(self.signature.parameters) - len(self.tensors)
+        ):
             if not _looks_like_tensor(args[0]) and self.tensors:
                 args, rest = (), self._without_tensors(args, rest)
         bound = bind(*args, **rest)

@@ -13,7 +13,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..errors import CompileError, InternalError, Location, NotAvailableError, compile_error, describe
+from ..errors import (
+    CompileError,
+    InternalError,
+    Location,
+    NotAvailableError,
+    compile_error,
+    describe,
+)
 from . import source, trace
 from .rewrite import LOCALS, RUNTIME, Rewritten, rewrite
 
@@ -61,7 +68,11 @@ class Traced:
         cells[LOCALS] = types.CellType(builtins.locals)
         closure = tuple(cells[name] for name in self.result.code.co_freevars)
         made = types.FunctionType(
-            self.result.code, function.__globals__, function.__name__, function.__defaults__, closure
+            self.result.code,
+            function.__globals__,
+            function.__name__,
+            function.__defaults__,
+            closure,
         )
         made.__kwdefaults__ = function.__kwdefaults__
         return made
@@ -121,7 +132,9 @@ def located(error: Exception, traced: Traced) -> Exception:
     An error that the user's own code raises (say `raise ValueError` in a branch) is passed on with a
     note that names the kernel's line.
     """
-    if isinstance(error, (CompileError, InternalError)) or getattr(error, "_tilewright_located", False):
+    if isinstance(error, (CompileError, InternalError)) or getattr(
+        error, "_tilewright_located", False
+    ):
         return error
     from ..language.builder import NoBuilderError
 
@@ -139,7 +152,10 @@ def located(error: Exception, traced: Traced) -> Exception:
         new = NotAvailableError(describe(str(error), place))
         new._tilewright_located = True  # type: ignore[attr-defined]
         return new
-    if ours and isinstance(error, (TypeError, ValueError, IndexError, AttributeError, NotImplementedError, RuntimeError)):
+    if ours and isinstance(
+        error,
+        (TypeError, ValueError, IndexError, AttributeError, NotImplementedError, RuntimeError),
+    ):
         return compile_error(str(error), place, error)
     if place is not None:
         error.add_note(describe(f"while building kernel '{traced.name}'", place))

@@ -45,9 +45,7 @@ def assigned(statements: Iterable[ast.AST]) -> tuple[str, ...]:
 
 
 def _reads(node: ast.AST) -> set[str]:
-    return {
-        n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
-    }
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
 def _targets(node: ast.AST) -> set[str]:

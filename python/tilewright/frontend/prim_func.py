@@ -196,5 +196,3 @@ def _make(function: Callable[..., Any], depth: int) -> PrimFunc:
     if not getattr(_local, "deferred", 0):
         made.check()
     return made
-
-

@@ -266,7 +266,11 @@ class _Rewriter(ast.NodeTransformer):
         target = node.target
         result = [self.at(node)]
         if not isinstance(target, ast.Name):
-            return self.done(node, result + ([] if node.value is None else self.assign(target, self.visit(node.value))))
+            return self.done(
+                node,
+                result
+                + ([] if node.value is None else self.assign(target, self.visit(node.value))),
+            )
         annotation = _thunk(self.visit(node.annotation))
         name = ast.Constant(target.id)
         if node.value is None:
@@ -285,13 +289,21 @@ class _Rewriter(ast.NodeTransformer):
         operator = ast.Constant(OPERATORS[type(node.op)])
         target = node.target
         if isinstance(target, ast.Name):
-            new = _runtime("update", ast.Constant(target.id), operator, _load(target.id), self.visit(node.value))
+            new = _runtime(
+                "update",
+                ast.Constant(target.id),
+                operator,
+                _load(target.id),
+                self.visit(node.value),
+            )
             result.append(ast.Assign([target], new))
         elif isinstance(target, ast.Subscript):
             place = self.place(target)
             owner, index = self.visit(target.value), self.visit(target.slice)
             value = self.visit(node.value)
-            result.append(ast.Expr(_runtime("update_item", place, operator, owner, _index(index), value)))
+            result.append(
+                ast.Expr(_runtime("update_item", place, operator, owner, _index(index), value))
+            )
         else:
             assert isinstance(target, ast.Attribute)
             owner = self.visit(target.value)
@@ -344,7 +356,12 @@ class _Rewriter(ast.NodeTransformer):
         variable, item = self.fresh("for"), self.fresh("item")
         iterable = self.visit(node.iter)
         made = _runtime(
-            "loop", self.place(node), iterable, _strings(names), _strings(sorted(read_first)), _locals()
+            "loop",
+            self.place(node),
+            iterable,
+            _strings(names),
+            _strings(sorted(read_first)),
+            _locals(),
         )
         result = [self.at(node), ast.Assign([_store(variable)], made)]
         self.loops.append((variable, len(self.regions)))
@@ -381,7 +398,12 @@ class _Rewriter(ast.NodeTransformer):
         variable = self.fresh("while")
         test = _thunk(self.visit(node.test))
         made = _runtime(
-            "while_", self.place(node.test), test, _strings(names), _strings(sorted(read_first)), _locals()
+            "while_",
+            self.place(node.test),
+            test,
+            _strings(names),
+            _strings(sorted(read_first)),
+            _locals(),
         )
         result = [self.at(node.test), ast.Assign([_store(variable)], made)]
         self.loops.append((variable, len(self.regions)))
@@ -413,7 +435,11 @@ class _Rewriter(ast.NodeTransformer):
         made = item.context_expr
         if isinstance(made, ast.Call) and _last_name(made.func) == "While" and made.args:
             made.args[0] = ast.copy_location(_thunk(made.args[0]), made.args[0])
-        shape = len(target.elts) if isinstance(target, (ast.Tuple, ast.List)) else int(target is not None)
+        shape = (
+            len(target.elts)
+            if isinstance(target, (ast.Tuple, ast.List))
+            else int(target is not None)
+        )
         named = isinstance(target, (ast.Tuple, ast.List))
         context = _runtime(
             "context",
@@ -497,7 +523,9 @@ def _index(index: ast.expr) -> ast.expr:
     return index
 
 
-def rewrite(node: ast.FunctionDef, filename: str, free: tuple[str, ...], copy: bool = True) -> Rewritten:
+def rewrite(
+    node: ast.FunctionDef, filename: str, free: tuple[str, ...], copy: bool = True
+) -> Rewritten:
     """Rewrites a function definition and compiles it, keeping its file, lines and columns.
 
     `free` names the variables of enclosing functions; they stay free variables of the result.
@@ -524,7 +552,9 @@ def rewrite(node: ast.FunctionDef, filename: str, free: tuple[str, ...], copy: b
     module = ast.fix_missing_locations(ast.Module([outer], []))
     compiled = compile(module, filename, "exec")
     code = _nested(_nested(compiled, "__tw_outer__"), function.name)
-    return Rewritten(code, rewriter.locations, parameters, tuple(rewriter.declared), code.co_freevars)
+    return Rewritten(
+        code, rewriter.locations, parameters, tuple(rewriter.declared), code.co_freevars
+    )
 
 
 def _nested(code: types.CodeType, name: str) -> types.CodeType:

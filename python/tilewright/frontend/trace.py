@@ -81,7 +81,9 @@ class Reference:
 class Region:
     """Common part of branches and loops: remembers the names they may rebind."""
 
-    def __init__(self, runtime: Runtime, place: int, names: tuple[str, ...], scope: Mapping[str, Any]):
+    def __init__(
+        self, runtime: Runtime, place: int, names: tuple[str, ...], scope: Mapping[str, Any]
+    ):
         self.runtime = runtime
         self.place = place
         self.names = names
@@ -315,7 +317,9 @@ class Runtime:
             return values.read(value)
         return self.bind(name, value)
 
-    def assign_annotated(self, name: str, value: Any, annotation: Any, scope: Mapping[str, Any]) -> Any:
+    def assign_annotated(
+        self, name: str, value: Any, annotation: Any, scope: Mapping[str, Any]
+    ) -> Any:
         """`name: type = value`: a scalar is converted to the type."""
         kind = annotation()
         if _is_scalar(value) and _is_dtype(kind) and not isinstance(scope.get(name), Var):
@@ -417,7 +421,9 @@ class Runtime:
         if isinstance(inner, type) and hasattr(inner, "__enter__"):
             inner = inner()  # `with T.Then:` without parentheses
         if not hasattr(inner, "__enter__"):
-            raise TypeError(f"`with` needs a context manager such as T.Kernel(...), found {inner!r}")
+            raise TypeError(
+                f"`with` needs a context manager such as T.Kernel(...), found {inner!r}"
+            )
         return Context(inner, count, tuple_target)
 
     def jump(self, place: int, word: str, regions: tuple[Region, ...]) -> None:
@@ -482,7 +488,9 @@ class Runtime:
 
         return pairs(left, 0)
 
-    def choose(self, place: int, cond: Any, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
+    def choose(
+        self, place: int, cond: Any, then: Callable[[], Any], other: Callable[[], Any]
+    ) -> Any:
         """`then if cond else other`."""
         if not values.is_runtime(cond):
             return then() if cond else other()

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The command `tilewright`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import runpy
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import __version__
+from .env import ENGINES, PREFIX
+from .errors import MissingTorchError, TilewrightError
+
+PACKAGE = str(Path(__file__).resolve().parent)
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="tilewright",
+        description="Compiles and simulates TileLang-style kernels for Ascend NPUs.",
+    )
+    top.add_argument("--version", action="version", version=f"tilewright {__version__}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="command")
+    run = commands.add_parser(
+        "run",
+        help="run a TileLang script or module, unmodified, on the simulated NPU",
+        usage="tilewright run [options] (script.py | -m module) [arguments]",
+    )
+    run.add_argument(
+        "--chip", help="chip to compile for and simulate (default 910b3), or a chip file"
+    )
+    run.add_argument("--time", action="store_true", help="print predicted times of every launch")
+    run.add_argument(
+        "--check", action="store_true", help="report races and other faults; exit code 2"
+    )
+    run.add_argument(
+        "--delay", type=int, metavar="SEED", help="let instructions take effect out of order"
+    )
+    run.add_argument("--trace", metavar="FILE", help="write a Perfetto trace of every kernel run")
+    run.add_argument("--dump-ir", metavar="DIR", help="write the IR of every stage")
+    run.add_argument("--engine", choices=ENGINES, help="what runs the kernels (default simulator)")
+    run.add_argument(
+        "--opt-level", type=int, choices=(0, 2), help="0: the plain form of every stage"
+    )
+    run.add_argument("-m", dest="module", action="store_true", help="the next word names a module")
+    run.add_argument("target", help=argparse.SUPPRESS)
+    run.add_argument("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    commands.add_parser("doctor", help="say what is installed and what is missing")
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    options = parser().parse_args(argv)
+    if options.command == "doctor":
+        from .report.doctor import doctor
+
+        return doctor()
+    return run(options)
+
+
+def set_environment(options: argparse.Namespace) -> None:
+    """Options become environment variables, so that they hold for every kernel and child process."""
+    values = {
+        "CHIP": options.chip,
+        "TIME": "1" if options.time else None,
+        "CHECK": "1" if options.check else None,
+        "DELAY": options.delay,
+        "TRACE": options.trace and os.path.abspath(options.trace),
+        "DUMP_IR": options.dump_ir and os.path.abspath(options.dump_ir),
+        "ENGINE": options.engine,
+        "OPT_LEVEL": options.opt_level,
+        "RUN": "1",
+    }
+    for name, value in values.items():
+        if value is not None:
+            os.environ[PREFIX + name] = str(value)
+    site = str(Path(PACKAGE) / "compat" / "site")
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if site not in paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join([site, *[p for p in paths if p]])
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs a script or module as `python` would; the exit code is the script's, or 2 after findings."""
+    set_environment(options)
+    from . import compat
+
+    compat.install()
+    sys.argv = [options.target, *options.arguments]
+    try:
+        if options.module:
+            sys.path[0] = os.getcwd()
+            runpy.run_module(options.target, run_name="__main__", alter_sys=True)
+        else:
+            if not Path(options.target).exists():
+                print(f"tilewright: no file {options.target}", file=sys.stderr)
+                return 1
+            sys.path[0] = str(Path(options.target).resolve().parent)
+            runpy.run_path(options.target, run_name="__main__")
+        code = 0
+    except SystemExit as stop:
+        code = exit_status(stop)
+    except MissingTorchError as error:
+        print(f"tilewright: {error}", file=sys.stderr)
+        code = 1
+    except Exception as error:
+        print_error(error)
+        code = 1
+    return finish(code)
+
+
+def exit_status(stop: SystemExit) -> int:
+    if stop.code is None:
+        return 0
+    if isinstance(stop.code, int):
+        return stop.code
+    print(stop.code, file=sys.stderr)
+    return 1
+
+
+def finish(code: int) -> int:
+    sys.stdout.flush()
+    from .env import run_settings
+    from .report import session
+
+    if run_settings().check and not session.findings:
+        print("check: nothing found", file=sys.stderr)
+    return code or session.exit_code()
+
+
+def print_error(error: BaseException) -> None:
+    """The traceback of the script's own frames; ours are left out for errors of the user's kernel."""
+    sys.stdout.flush()
+    text = traceback.TracebackException.from_exception(error)
+    hide = isinstance(error, TilewrightError)
+    frames = [
+        f
+        for f in text.stack
+        if f.filename not in ("<frozen runpy>",)
+        and not f.filename.endswith("/tilewright/cli.py")
+        and not (hide and f.filename.startswith(PACKAGE))
+    ]
+    text.stack = traceback.StackSummary.from_list(frames)
+    sys.stderr.write("".join(text.format(chain=not hide)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Host interface of the simulated devices: `torch.npu` and `torch.cuda`."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import types
+from typing import Any
+
+MEMORY = 64 << 30
+
+
+class Event:
+    """A point in time. Kernels run at once, so an event is reached when it is recorded."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        self.time = 0.0
+
+    def record(self, stream: Any = None) -> None:
+        self.time = time.perf_counter()
+
+    def synchronize(self) -> None:
+        return None
+
+    wait = synchronize
+
+    def query(self) -> bool:
+        return True
+
+    def elapsed_time(self, end: Event) -> float:
+        """Milliseconds of host time between two events."""
+        return (end.time - self.time) * 1000
+
+
+class Stream:
+    """A queue of work; everything runs at once, in program order."""
+
+    npu_stream = cuda_stream = 0
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def synchronize(self) -> None:
+        return None
+
+    def wait_stream(self, stream: Any) -> None:
+        return None
+
+    def wait_event(self, event: Any) -> None:
+        return None
+
+    def record_event(self, event: Any = None) -> Event:
+        event = event or Event()
+        event.record()
+        return event
+
+    def query(self) -> bool:
+        return True
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+class Properties:
+    """What scripts ask of a device."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.major, self.minor = 9, 0
+        self.total_memory = MEMORY
+        self.multi_processor_count = 20
+        self.warp_size = 32
+        self.max_threads_per_multi_processor = 2048
+        self.shared_memory_per_block = 48 << 10
+        self.shared_memory_per_block_optin = 227 << 10
+        self.regs_per_multiprocessor = 65536
+        self.L2_cache_size = 192 << 20
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    return None
+
+
+@contextlib.contextmanager
+def _context(*_: Any, **__: Any) -> Any:
+    yield None
+
+
+def _functions(kind: str) -> dict[str, Any]:
+    """The functions that both devices have."""
+    stream = Stream()
+    return {
+        "Event": Event,
+        "Stream": Stream,
+        "_is_in_bad_fork": lambda: False,
+        "_lazy_init": _nothing,
+        "current_device": lambda: 0,
+        "current_stream": lambda *_: stream,
+        "default_stream": lambda *_: stream,
+        "device": _context,
+        "device_count": lambda: 16 if kind == "npu" else 1,
+        "empty_cache": _nothing,
+        "get_device_capability": lambda *_: (9, 0),
+        "get_device_name": lambda *_: f"simulated {kind}",
+        "get_device_properties": lambda *_: Properties(f"simulated {kind}"),
+        "get_rng_state_all": lambda: [],
+        "init": _nothing,
+        "ipc_collect": _nothing,
+        "is_available": lambda: True,
+        "is_initialized": lambda: True,
+        "manual_seed": _nothing,
+        "manual_seed_all": _nothing,
+        "max_memory_allocated": lambda *_: 0,
+        "mem_get_info": lambda *_: (MEMORY, MEMORY),
+        "memory_allocated": lambda *_: 0,
+        "memory_reserved": lambda *_: 0,
+        "reset_peak_memory_stats": _nothing,
+        "seed": _nothing,
+        "seed_all": _nothing,
+        "set_device": _nothing,
+        "set_rng_state_all": _nothing,
+        "set_stream": _nothing,
+        "stream": _context,
+        "synchronize": _nothing,
+    }
+
+
+def make_module(name: str, kind: str, tag_of: Any, move: Any) -> types.ModuleType:
+    """The module `torch.npu`."""
+    module = types.ModuleType(name)
+    module.__dict__.update(_functions(kind))
+    return module
+
+
+def patch_cuda(torch: Any) -> None:
+    """Makes `torch.cuda` answer for the simulated device."""
+    for name, function in _functions("cuda").items():
+        setattr(torch.cuda, name, function)
