@@ -8,23 +8,24 @@ namespace tilewright::sim::test {
 /// Faults that can be built into MixedKernel.
 enum class Bug {
   None,
-  NoWaitBeforeMmad,     ///< set MTE2->MTE1 stays, its wait is missing
-  NoSyncBeforeMmad,     ///< neither
-  OneIdForTwoSlots,     ///< MTE2->MTE1 uses id 0 for both L1 slots
-  NoBackEdgeSet,        ///< MTE1->MTE2 set missing in the loop
-  NoBackEdge,           ///< set and wait missing
-  ShortLoad,            ///< the B tile is loaded without its last rows
+  NoWaitBeforeMmad, ///< set MTE2->MTE1 stays, its wait is missing
+  NoSyncBeforeMmad, ///< neither
+  OneIdForTwoSlots, ///< MTE2->MTE1 uses id 0 for both L1 slots
+  NoBackEdgeSet,    ///< MTE1->MTE2 set missing in the loop
+  NoBackEdge,       ///< set and wait missing
+  ShortLoad,        ///< the B tile is loaded without its last rows
   TilePastL1,
   NoWaitBeforeFixpipe,
   NoEpilogue,
-  NoWaitForCube,        ///< AIV reads the workspace without block_wait
-  SignalFromWrongPipe,  ///< block_set on M instead of FIX
+  NoWaitForCube,       ///< AIV reads the workspace without block_wait
+  SignalFromWrongPipe, ///< block_set on M instead of FIX
   NoVectorBarrier,
-  NoCredit,             ///< the cube never waits until the workspace is free
+  NoCredit, ///< the cube never waits until the workspace is free
 };
 
-/// C = (A.B + 1) * 2 per block of 32 rows: the cube accumulates over three K steps with two L1 slots,
-/// hands the product to its vector cores through the workspace, each of which finishes 16 rows.
+/// C = (A.B + 1) * 2 per block of 32 rows: the cube accumulates over three K steps with two L1
+/// slots, hands the product to its vector cores through the workspace, each of which finishes 16
+/// rows.
 struct MixedKernel {
   static constexpr int64_t kM = 32, kN = 32, kK = 32, kSteps = 3, kBlocks = 5;
 
@@ -53,7 +54,10 @@ struct MixedKernel {
       a[i] = float(int(i * 7 % 11) - 5);
     for (size_t i = 0; i < b.size(); ++i)
       b[i] = float(int(i * 5 % 13) - 6);
-    return sim::run(program, {{a.data(), int64_t(a.size())}, {b.data(), int64_t(b.size())}, {c.data(), int64_t(c.size())}},
+    return sim::run(program,
+                    {{a.data(), int64_t(a.size())},
+                     {b.data(), int64_t(b.size())},
+                     {c.data(), int64_t(c.size())}},
                     {}, smallChip(), options);
   }
   bool isRight() const {
@@ -92,13 +96,14 @@ private:
           y.base = imm(512 * 1024 - 64);
         if (bug != Bug::NoBackEdge)
           b.wait(Pipe::MTE1, Pipe::MTE2, slot);
-        b.issue(TileOp::Load, {x, gm(0, DType::F32, reg(at), {imm(kM), imm(kK)},
-                                     {imm(kK * kSteps), imm(1)})});
+        b.issue(TileOp::Load,
+                {x, gm(0, DType::F32, reg(at), {imm(kM), imm(kK)}, {imm(kK * kSteps), imm(1)})});
         int64_t rows = bug == Bug::ShortLoad && s < 2 ? kK - 4 : kK;
         View part = y;
         part.sizes[0] = imm(rows);
-        loadLine = b.issue(TileOp::Load, {part, gm(1, DType::F32, imm(s * kK * kN), {imm(rows), imm(kN)})},
-                           {}, 0, 0, "copy B_l1 <- B");
+        loadLine =
+            b.issue(TileOp::Load, {part, gm(1, DType::F32, imm(s * kK * kN), {imm(rows), imm(kN)})},
+                    {}, 0, 0, "copy B_l1 <- B");
         int64_t id = bug == Bug::OneIdForTwoSlots ? 0 : slot;
         if (bug != Bug::NoSyncBeforeMmad)
           b.set(Pipe::MTE2, Pipe::MTE1, id);
@@ -132,8 +137,8 @@ private:
     constexpr int64_t rows = kM / 2;
     int32_t sub = b.binary(Opcode::Mul, b.read(Opcode::SubCoreId), b.constant(rows * kN));
     int32_t blockSize = b.constant(kM * kN);
-    int32_t workspace = b.binary(
-        Opcode::Add, b.binary(Opcode::Mul, b.read(Opcode::CoreId), blockSize), sub);
+    int32_t workspace =
+        b.binary(Opcode::Add, b.binary(Opcode::Mul, b.read(Opcode::CoreId), blockSize), sub);
     View in = ub(DType::F32, imm(0), {imm(rows), imm(kN)});
     View out = ub(DType::F32, imm(16384), {imm(rows), imm(kN)});
     b.blockSet(Pipe::MTE2, 1);

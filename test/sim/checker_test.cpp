@@ -40,7 +40,8 @@ TEST(Checker, MissingWaitBeforeMmad) {
   MixedKernel kernel;
   result = check(Bug::NoSyncBeforeMmad);
   EXPECT_GT(countOf(result, FindingKind::ReadAfterWrite), 0);
-  EXPECT_TRUE(hasText(result, "needs set_flag/wait_flag MTE2->MTE1 between line")) << allText(result);
+  EXPECT_TRUE(hasText(result, "needs set_flag/wait_flag MTE2->MTE1 between line"))
+      << allText(result);
   EXPECT_TRUE(hasText(result, "buffer B_l1 (L1)")) << allText(result);
   EXPECT_TRUE(hasText(result, "'copy B_l1 <- B' (kernel.py:")) << allText(result);
 }
@@ -92,7 +93,8 @@ TEST(Checker, EpilogueWaitsDropped) {
 TEST(Checker, WorkspaceWithoutWait) {
   MixedKernel kernel(Bug::NoWaitForCube);
   RunResult result = check(Bug::NoWaitForCube);
-  EXPECT_GT(countOf(result, FindingKind::ReadAfterWrite) + countOf(result, FindingKind::WriteAfterRead) +
+  EXPECT_GT(countOf(result, FindingKind::ReadAfterWrite) +
+                countOf(result, FindingKind::WriteAfterRead) +
                 countOf(result, FindingKind::Uninitialised),
             0)
       << allText(result);
@@ -101,7 +103,9 @@ TEST(Checker, WorkspaceWithoutWait) {
   EXPECT_GT(countOf(result, FindingKind::ReadAfterWrite), 0) << allText(result);
   EXPECT_TRUE(hasText(result, "needs block_set on AIC FIX after line")) << allText(result);
   result = check(Bug::NoCredit);
-  EXPECT_GT(countOf(result, FindingKind::ReadAfterWrite) + countOf(result, FindingKind::WriteAfterRead), 0)
+  EXPECT_GT(countOf(result, FindingKind::ReadAfterWrite) +
+                countOf(result, FindingKind::WriteAfterRead),
+            0)
       << allText(result);
   EXPECT_TRUE(hasText(result, "or the other way round"));
 }
@@ -110,8 +114,9 @@ TEST(Checker, VectorBarrier) {
   MixedKernel kernel(Bug::NoVectorBarrier);
   RunResult result = check(Bug::NoVectorBarrier);
   EXPECT_GT(countOf(result, FindingKind::ReadAfterWrite), 0);
-  EXPECT_TRUE(hasText(result, "needs pipe_barrier V between line " + std::to_string(kernel.addLine) +
-                                  " and line " + std::to_string(kernel.mulLine)))
+  EXPECT_TRUE(hasText(result, "needs pipe_barrier V between line " +
+                                  std::to_string(kernel.addLine) + " and line " +
+                                  std::to_string(kernel.mulLine)))
       << allText(result);
   // Found once per AIV, folded over blocks.
   EXPECT_GT(result.findings.front().count, 1);
@@ -163,13 +168,16 @@ TEST(Checker, FlagPathOrdersVectorToo) {
 TEST(Checker, PartsOfOneBufferAreTheirOwn) {
   // Rows of one tile written by V and by MTE2, then read as a whole.
   RunResult result = checkVector([](CoreBuilder &b) {
-    View top = ub(DType::F32, imm(0), {imm(3), imm(16)}), bottom = ub(DType::F32, imm(192), {imm(5), imm(16)});
+    View top = ub(DType::F32, imm(0), {imm(3), imm(16)}),
+         bottom = ub(DType::F32, imm(192), {imm(5), imm(16)});
     b.issue(TileOp::Fill, {top}, {imm(0)});
     b.issue(TileOp::Load, {bottom, gm(0, DType::F32, imm(0), {imm(5), imm(16)})});
     b.sync(Pipe::MTE2, Pipe::V);
     b.barrier(Pipe::V);
-    b.issue(TileOp::Unary, {ub(DType::F32, imm(1024), {imm(8), imm(16)}), ub(DType::F32, imm(0), {imm(8), imm(16)})},
-            {}, int(UnaryFn::Neg));
+    b.issue(
+        TileOp::Unary,
+        {ub(DType::F32, imm(1024), {imm(8), imm(16)}), ub(DType::F32, imm(0), {imm(8), imm(16)})},
+        {}, int(UnaryFn::Neg));
   });
   EXPECT_TRUE(result.findings.empty()) << allText(result);
 }
@@ -203,7 +211,8 @@ TEST(Checker, ScalarUnitNeedsFlagsFromVector) {
       b.issue(load);
       // The other way dispatch order is enough.
       b.issue(TileOp::ScalarStore, {ub(DType::F32, imm(512), {})}, {imm(0)});
-      b.issue(TileOp::Copy, {ub(DType::F32, imm(1024), {imm(1)}), ub(DType::F32, imm(512), {imm(1)})});
+      b.issue(TileOp::Copy,
+              {ub(DType::F32, imm(1024), {imm(1)}), ub(DType::F32, imm(512), {imm(1)})});
     });
   };
   EXPECT_TRUE(kernel(true).findings.empty()) << allText(kernel(true));
@@ -289,8 +298,10 @@ TEST(Checker, CrossCoreDeadlockNamesBothSides) {
   RunResult result = run(program, {}, {}, smallChip(), {});
   EXPECT_FALSE(result.ok);
   ASSERT_EQ(countOf(result, FindingKind::Deadlock), 1);
-  EXPECT_TRUE(hasText(result, "AIC waits in block_wait id 1 on FIX (kernel.py:1); AIV 0 waits in block_wait id 0 on "
-                              "MTE2 (kernel.py:4)"))
+  EXPECT_TRUE(hasText(
+      result,
+      "AIC waits in block_wait id 1 on FIX (kernel.py:1); AIV 0 waits in block_wait id 0 on "
+      "MTE2 (kernel.py:4)"))
       << allText(result);
 }
 

@@ -144,7 +144,8 @@ TEST(Delay, AccumulatingReductionsReadBeforeTheyWrite) {
     RunOptions options;
     options.delaySeed = seed;
     options.check = true;
-    RunResult result = run(program, {{data.data(), 128}, {out.data(), 32}}, {}, smallChip(), options);
+    RunResult result =
+        run(program, {{data.data(), 128}, {out.data(), 32}}, {}, smallChip(), options);
     EXPECT_TRUE(result.ok && result.findings.empty()) << allText(result);
     for (float value : out)
       EXPECT_EQ(value, 32.f);

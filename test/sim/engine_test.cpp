@@ -45,7 +45,9 @@ struct AddData {
     std::iota(b.begin(), b.end(), 1000.f);
   }
   std::vector<TensorArg> args() {
-    return {{a.data(), int64_t(a.size())}, {b.data(), int64_t(b.size())}, {c.data(), int64_t(c.size())}};
+    return {{a.data(), int64_t(a.size())},
+            {b.data(), int64_t(b.size())},
+            {c.data(), int64_t(c.size())}};
   }
   bool isRight() const {
     for (size_t i = 0; i < a.size(); ++i)
@@ -90,7 +92,8 @@ TEST(Engine, OutOfBoundsIsAnErrorNotACrash) {
   RunResult result = run(addProgram(11), data.args(), {}, smallChip(), {});
   EXPECT_FALSE(result.ok);
   EXPECT_EQ(countOf(result, FindingKind::OutOfBounds), 1);
-  EXPECT_NE(result.error.find("elements 2560 to 2816 of 2815 of A"), std::string::npos) << result.error;
+  EXPECT_NE(result.error.find("elements 2560 to 2816 of 2815 of A"), std::string::npos)
+      << result.error;
   EXPECT_NE(result.error.find("kernel.py:"), std::string::npos);
 }
 
@@ -121,7 +124,8 @@ TEST(Engine, EmptyBoxesDoNothing) {
   program.tensors = {{"A", DType::F32, true}};
   CoreBuilder b(program, program.aiv);
   int32_t none = b.constant(-3);
-  b.issue(TileOp::Store, {gm(0, DType::F32, imm(1000), {reg(none)}), ub(DType::F32, imm(0), {reg(none)})});
+  b.issue(TileOp::Store,
+          {gm(0, DType::F32, imm(1000), {reg(none)}), ub(DType::F32, imm(0), {reg(none)})});
   b.halt();
   RunOptions options;
   options.check = options.time = true;
@@ -172,9 +176,7 @@ TEST(Engine, PrintsInBlockOrder) {
   Program program;
   program.prints = {{"block", DType::I64, -1}, {"tile", DType::F32, 0}};
   CoreBuilder b(program, program.aiv);
-  b.blocks(6, [&](int32_t block) {
-    b.emit({.op = Opcode::Print, .a = block, .imm = 0});
-  });
+  b.blocks(6, [&](int32_t block) { b.emit({.op = Opcode::Print, .a = block, .imm = 0}); });
   b.issue(TileOp::Fill, {ub(DType::F32, imm(0), {imm(2), imm(2)})}, {imm(0x3f800000)});
   b.halt();
   RunResult result = run(program, {}, {}, smallChip(), {});

@@ -11,7 +11,8 @@ using namespace tilewright::sim;
 
 namespace {
 
-constexpr int64_t kMin = std::numeric_limits<int64_t>::min(), kMax = std::numeric_limits<int64_t>::max();
+constexpr int64_t kMin = std::numeric_limits<int64_t>::min(),
+                  kMax = std::numeric_limits<int64_t>::max();
 
 /// Runs one instruction dst = op(a, b, c).
 int64_t eval(Opcode op, int64_t a, int64_t b = 0, DType type = DType::I64, int64_t imm = 0,
@@ -90,7 +91,8 @@ TEST(Vm, Floats) {
   EXPECT_EQ(asF32(eval(Opcode::FUnary, f32(4), 0, DType::F32, int64_t(UnaryFn::Sqrt))), 2.f);
   EXPECT_EQ(eval(Opcode::FUnary, f32(NAN), 0, DType::F32, int64_t(UnaryFn::IsNan)), 1);
   EXPECT_EQ(eval(Opcode::FUnary, f32(INFINITY), 0, DType::F32, int64_t(UnaryFn::IsFinite)), 0);
-  EXPECT_EQ(asF32(eval(Opcode::FBinary, f32(2), f32(10), DType::F32, int64_t(BinaryFn::Pow))), 1024.f);
+  EXPECT_EQ(asF32(eval(Opcode::FBinary, f32(2), f32(10), DType::F32, int64_t(BinaryFn::Pow))),
+            1024.f);
 }
 
 TEST(Vm, Conversions) {

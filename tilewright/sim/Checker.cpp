@@ -92,8 +92,9 @@ Runs::Runs(const ResolvedView &view, const PreparedOperand &operand) {
 }
 
 Checker::Checker(const Program &program, const Machine &chip, const HappensBefore &order,
-                 const std::vector<CoreKind> &kinds, const GmSpace &gmSpace, FindingList &findings)
-    : program(program), order(order), findings(findings), kinds(kinds) {
+                 const std::vector<CoreKind> &kinds, const GmSpace &gmSpace, ShadowSet &shadows,
+                 FindingList &findings)
+    : program(program), order(order), findings(findings), kinds(kinds), shadows(shadows) {
   for (size_t core = 0; core < kGroupCores; ++core) {
     bool isUsed = !(kinds[core] == CoreKind::AIC ? program.aic : program.aiv).code.empty();
     for (unsigned s = 0; s < kNumSpaces && isUsed; ++s) {
@@ -154,10 +155,10 @@ void Checker::onChip(int lane, uint32_t tick, const Prepared &prepared, unsigned
   tell(FindingKind::WriteAfterWrite, conflict.writeAfterWrite);
   tell(FindingKind::WriteAfterRead, conflict.writeAfterRead);
   if (conflict.isUninitialised)
-    uninitialised(prepared,
-                  bufferText(core, target.space, conflict.uninitialisedAt,
-                             conflict.uninitialisedAt + 1),
-                  block);
+    uninitialised(
+        prepared,
+        bufferText(core, target.space, conflict.uninitialisedAt, conflict.uninitialisedAt + 1),
+        block);
 }
 
 void Checker::inGm(int lane, uint32_t tick, const Prepared &prepared, unsigned operand,
@@ -192,8 +193,9 @@ void Checker::inGm(int lane, uint32_t tick, const Prepared &prepared, unsigned o
         else if (entry.lane != lane && !HappensBefore::isOrdered(clock, entry.lane, entry.tick))
           race(kind, entry.lane, entry.tick, lane, prepared, place, block);
       }
-      bool isSwallowed = low <= entry.low && high >= entry.high &&
-                         (isWrite || (!entry.isWrite && entry.lane == lane && entry.block == block));
+      bool isSwallowed =
+          low <= entry.low && high >= entry.high &&
+          (isWrite || (!entry.isWrite && entry.lane == lane && entry.block == block));
       if (isSwallowed) {
         entries[i] = entries.back();
         entries.pop_back();
@@ -204,8 +206,8 @@ void Checker::inGm(int lane, uint32_t tick, const Prepared &prepared, unsigned o
     if (!isCovered) {
       std::bitset<GmShadow::kCell> bytes;
       for (const GmEntry &entry : entries)
-        for (unsigned b = std::max(entry.low, low);
-             entry.isWrite && b < std::min(entry.high, high); ++b)
+        for (unsigned b = std::max(entry.low, low); entry.isWrite && b < std::min(entry.high, high);
+             ++b)
           bytes.set(b);
       isCovered = bytes.count() == size_t(high - low);
       if (!isCovered)
@@ -263,7 +265,8 @@ void Checker::race(FindingKind kind, int otherLane, uint32_t otherTick, int lane
                         (kind == FindingKind::ReadAfterWrite ? "reads" : "writes") + " what " +
                         (other ? whatText(program, *other) : "an earlier instruction") + " on " +
                         core(otherLane) + " " + otherPipe + " may still " +
-                        (kind == FindingKind::WriteAfterRead ? "read" : "write") + "; needs " + edge;
+                        (kind == FindingKind::WriteAfterRead ? "read" : "write") + "; needs " +
+                        edge;
   it->second = findings.add({kind, std::move(message), self.location, otherLocation, block, 1});
 }
 

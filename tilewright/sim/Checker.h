@@ -32,12 +32,16 @@ private:
   std::map<std::tuple<FindingKind, int32_t, int32_t, std::string>, size_t> index;
 };
 
-/// Finds the accesses of one group that nothing orders, and reads of memory that nothing wrote. Works
-/// in program order on the clocks of HappensBefore, so its verdict does not depend on timing.
+/// Shadows of the on-chip memories of a group, kept by the worker for the next one.
+using ShadowSet = std::array<std::array<OnChipShadow, kNumSpaces>, kGroupCores>;
+
+/// Finds the accesses of one group that nothing orders, and reads of memory that nothing wrote.
+/// Works in program order on the clocks of HappensBefore, so its verdict does not depend on timing.
 class Checker {
 public:
   Checker(const Program &program, const machine::Machine &chip, const HappensBefore &order,
-          const std::vector<CoreKind> &kinds, const GmSpace &gm, FindingList &findings);
+          const std::vector<CoreKind> &kinds, const GmSpace &gm, ShadowSet &shadows,
+          FindingList &findings);
 
   /// One operand of an instruction that has begun on `lane`. Reads go before writes.
   void access(int lane, uint32_t tick, const Prepared &prepared, unsigned operand, bool isWrite,
@@ -50,7 +54,7 @@ private:
   const HappensBefore &order;
   FindingList &findings;
   std::vector<CoreKind> kinds;
-  std::array<std::array<OnChipShadow, kNumSpaces>, kGroupCores> shadows;
+  ShadowSet &shadows;
   GmShadow gm;
   std::array<std::vector<const Template *>, kLanes> log; ///< template of each tick
   /// Pairs already reported, with their finding: building the text is slow.
@@ -69,14 +73,13 @@ private:
   std::string bufferText(int core, Space space, int64_t low, int64_t high) const;
 };
 
-/// Conflicts between blocks that ran in different groups, found after the launch from what each group
-/// wrote and read of the tensors that someone writes.
+/// Conflicts between blocks that ran in different groups, found after the launch from what each
+/// group wrote and read of the tensors that someone writes.
 void checkAcrossGroups(const Program &program, const std::vector<GmShadow *> &groups,
                        FindingList &findings);
 
-/// A box as runs of bytes: broadcast dimensions dropped, contiguous ones merged, in rising order where
-/// possible. Calls fn(low, high) with byte offsets from the
-/// operand's memory.
+/// A box as runs of bytes: broadcast dimensions dropped, contiguous ones merged, in rising order
+/// where possible. Calls fn(low, high) with byte offsets from the operand's memory.
 class Runs {
 public:
   explicit Runs(const ResolvedView &view, const PreparedOperand &operand);

@@ -7,8 +7,8 @@ using namespace tilewright::sim;
 
 namespace {
 
-/// Place of a reading pipe in a cell. No two pipes that read the same space share one: UB is read by
-/// S, V and MTE3, L1 by MTE1, L0C by FIX and M.
+/// Place of a reading pipe in a cell. No two pipes that read the same space share one: UB is read
+/// by S, V and MTE3, L1 by MTE1, L0C by FIX and M.
 unsigned readSlot(Pipe pipe) {
   switch (pipe) {
   case Pipe::V:
@@ -28,14 +28,29 @@ bool isOrdered(uint32_t epoch, const uint32_t *clock) {
 } // namespace
 
 void OnChipShadow::reset(int64_t bytes, int64_t coarseBytes) {
-  coarse = coarseBytes;
-  size_t count = size_t((bytes + coarse - 1) / coarse);
-  cells.assign(count, {});
-  isSplit.assign(count, 0);
-  isFull.assign(count, 0);
-  size_t fines = count * size_t(coarse / kFine);
-  fine.assign(fines, {});
-  written.assign(fines, 0);
+  size_t count = size_t((bytes + coarseBytes - 1) / coarseBytes);
+  size_t fines = count * size_t(coarseBytes / kFine);
+  regions.assign(1, {});
+  freeRegions.clear();
+  if (coarse != coarseBytes || cells.size() != count) {
+    coarse = coarseBytes;
+    cells.assign(count, {});
+    isSplit.assign(count, 0);
+    isFull.assign(count, 0);
+    fine.assign(fines, {});
+    written.assign(fines, 0);
+    regionAt.assign(fines, 0);
+    used = 0;
+    return;
+  }
+  count = size_t((used + coarse - 1) / coarse);
+  fines = count * size_t(coarse / kFine);
+  std::fill_n(cells.begin(), count, Cell());
+  std::fill_n(isSplit.begin(), count, 0);
+  std::fill_n(isFull.begin(), count, 0);
+  std::fill_n(written.begin(), fines, 0);
+  std::fill_n(regionAt.begin(), fines, 0);
+  used = 0;
 }
 
 inline void OnChipShadow::touch(Cell &cell, Pipe pipe, uint32_t tick, const uint32_t *clock,
@@ -61,6 +76,48 @@ void OnChipShadow::split(size_t index) {
   isSplit[index] = 1;
   size_t per = size_t(coarse / kFine);
   std::fill_n(fine.begin() + std::ptrdiff_t(index * per), per, cells[index]);
+}
+
+/// Turns the regions that [low, high) meets into cells.
+void OnChipShadow::dissolve(int64_t low, int64_t high) {
+  int64_t last = (high + kFine - 1) / kFine;
+  for (int64_t f = low / kFine; f < last; ++f) {
+    uint16_t index = regionAt[size_t(f)];
+    if (!index)
+      continue;
+    const Region region = regions[index];
+    freeRegions.push_back(index);
+    std::fill_n(regionAt.begin() + region.low / kFine, (region.high - region.low) / kFine, 0);
+    for (int64_t c = region.low / coarse; c * coarse < region.high; ++c) {
+      int64_t from = std::max(region.low, c * coarse), to = std::min(region.high, (c + 1) * coarse);
+      if (to - from == coarse) {
+        isSplit[size_t(c)] = 0;
+        cells[size_t(c)] = region.cell;
+        continue;
+      }
+      split(size_t(c));
+      std::fill_n(fine.begin() + from / kFine, (to - from) / kFine, region.cell);
+    }
+    f = region.high / kFine - 1;
+  }
+}
+
+/// Makes [low, high), just written as a whole, a region. Its cells are worthless from then on.
+void OnChipShadow::unite(int64_t low, int64_t high, const Cell &cell) {
+  if (low % kFine != 0 || high % kFine != 0 || high - low < 2 * coarse)
+    return;
+  uint16_t index;
+  if (!freeRegions.empty()) {
+    index = freeRegions.back();
+    freeRegions.pop_back();
+  } else if (regions.size() < UINT16_MAX) {
+    index = uint16_t(regions.size());
+    regions.emplace_back();
+  } else {
+    return;
+  }
+  regions[index] = {low, high, cell};
+  std::fill_n(regionAt.begin() + low / kFine, (high - low) / kFine, index);
 }
 
 /// Byte-exact record of what was ever written; full coarse cells need no look.
@@ -93,6 +150,13 @@ void OnChipShadow::access(int64_t low, int64_t high, Pipe pipe, uint32_t tick,
                           const uint32_t *clock, bool isWrite, CellConflict &conflict) {
   if (low >= high || size_t((high - 1) / coarse) >= cells.size())
     return;
+  if (uint16_t index = regionAt[size_t(low / kFine)]) {
+    Region &region = regions[index];
+    if (region.low == low && region.high == high)
+      return touch(region.cell, pipe, tick, clock, isWrite, conflict);
+  }
+  used = std::max(used, high);
+  dissolve(low, high);
   initialised(low, high, isWrite, conflict);
   Cell before, after;
   bool hasBefore = false;
@@ -121,4 +185,6 @@ void OnChipShadow::access(int64_t low, int64_t high, Pipe pipe, uint32_t tick,
       cells[index] = {epochOf(pipe, tick), {0, 0, 0}};
     }
   }
+  if (isWrite)
+    unite(low, high, {epochOf(pipe, tick), {0, 0, 0}});
 }

@@ -34,20 +34,31 @@ struct CellConflict {
   }
 };
 
-/// Shadow of one on-chip memory: coarse cells, each of which falls apart into 32-byte cells when an
-/// access covers part of it, and one bit per byte that tells whether it was ever written.
+/// Shadow of one on-chip memory. Three levels: a region is a run of bytes that was last written as
+/// a whole and only accessed as a whole since (tiles are whole buffers, so that is the rule); else
+/// there are coarse cells, each of which falls apart into 32-byte cells when an access covers part
+/// of it. One bit per byte tells whether it was ever written.
 class OnChipShadow {
 public:
+  /// Forgets everything; the cells keep their memory.
   void reset(int64_t bytes, int64_t coarseBytes);
 
   /// Checks and notes one access to [low, high) by an instruction on `pipe` whose clock, from this
   /// core's first lane on, is `clock`.
-  void access(int64_t low, int64_t high, Pipe pipe, uint32_t tick, const uint32_t *clock, bool isWrite,
-              CellConflict &conflict);
+  void access(int64_t low, int64_t high, Pipe pipe, uint32_t tick, const uint32_t *clock,
+              bool isWrite, CellConflict &conflict);
 
 private:
   static constexpr int64_t kFine = 32;
+  struct Region {
+    int64_t low = 0, high = 0;
+    Cell cell;
+  };
   int64_t coarse = 0;
+  int64_t used = 0;            ///< no cell from here on was touched since the reset
+  std::vector<Region> regions; ///< entry 0 unused
+  std::vector<uint16_t> freeRegions;
+  std::vector<uint16_t> regionAt; ///< per fine cell; 0 for none
   std::vector<Cell> cells;
   std::vector<uint8_t> isSplit, isFull; ///< per coarse cell; full: every byte was written
   std::vector<Cell> fine;
@@ -56,6 +67,8 @@ private:
   void touch(Cell &cell, Pipe pipe, uint32_t tick, const uint32_t *clock, bool isWrite,
              CellConflict &conflict);
   void split(size_t index);
+  void dissolve(int64_t low, int64_t high);
+  void unite(int64_t low, int64_t high, const Cell &cell);
   void initialised(int64_t low, int64_t high, bool isWrite, CellConflict &conflict);
 };
 
@@ -69,8 +82,8 @@ struct GmEntry {
   int32_t location = -1;
 };
 
-/// Shadow of the GM that some block writes: 512-byte cells, each a short list of byte ranges, in pages
-/// made on first touch.
+/// Shadow of the GM that some block writes: 512-byte cells, each a short list of byte ranges, in
+/// pages made on first touch.
 class GmShadow {
 public:
   static constexpr int64_t kCell = 512;

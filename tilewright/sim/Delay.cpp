@@ -231,7 +231,8 @@ void Delay::runRead(Lane &lane, size_t index) {
   pending.result.clear();
   if (pending.op.op == TileOp::Reduce && (pending.op.flags & kAccumulate) && pending.bytes[0] > 0) {
     const ResolvedView &view = pending.op.operands[0];
-    pending.result.assign(view.data + pending.low[0], view.data + pending.low[0] + pending.bytes[0]);
+    pending.result.assign(view.data + pending.low[0],
+                          view.data + pending.low[0] + pending.bytes[0]);
   }
   pending.hasRead = true;
   ++lane.reads;

@@ -19,16 +19,15 @@ struct HeldLanes {
 };
 
 /// Lets the tile instructions of one group take effect in a random order within what HappensBefore
-/// allows. Instructions wait in one queue per lane; a seed makes some lanes eager (effect as soon as
-/// allowed) and some lazy (effect when something needs it or the window is full), so that a missing
-/// edge between two lanes shows in a good part of the seeds.
+/// allows. Instructions wait in one queue per lane; a seed makes some lanes eager (effect as soon
+/// as allowed) and some lazy (effect when something needs it or the window is full), so that a
+/// missing edge between two lanes shows in a good part of the seeds.
 ///
 /// A V instruction takes effect in two steps: it reads its sources, in issue order, and writes some
 /// time later. A Mmad reads A and B on MTE1 and updates C on M.
 class Delay {
 public:
-  Delay(uint64_t seed, int64_t group, const std::vector<CoreKind> &kinds,
-        const HeldLanes *held);
+  Delay(uint64_t seed, int64_t group, const std::vector<CoreKind> &kinds, const HeldLanes *held);
   ~Delay();
 
   /// Takes over a resolved instruction. `clock` is what it comes after.

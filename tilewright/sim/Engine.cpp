@@ -33,8 +33,8 @@ int threadCount(int wanted) {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-/// Gives every tensor a launch-wide address: 512-byte aligned, in argument order. Tensors that share
-/// host memory share addresses.
+/// Gives every tensor a launch-wide address: 512-byte aligned, in argument order. Tensors that
+/// share host memory share addresses.
 void layOutGm(GmSpace &gm) {
   std::vector<size_t> order(gm.tensors.size());
   for (size_t i = 0; i < order.size(); ++i)
@@ -124,15 +124,15 @@ void runParallel(const Launch &launch, std::vector<GroupResult> &results, int nu
     size_t number = 0;
     try {
       GroupMemoryHandle memory(launch.chip, hasAic, numAivs);
-      PreparedCache cache;
+      GroupScratch scratch(launch.chip);
       while ((number = next.fetch_add(1)) < results.size()) {
         if (number > firstFailed.load())
           continue;
         memory.poison();
         poisonWorkspace(launch, int64_t(number));
-        Group group(launch, int64_t(number), *memory, cache);
+        Group group(launch, int64_t(number), *memory, scratch);
         group.runUntilStuck();
-        group.finish(cache);
+        group.finish();
         collect(group, results[number]);
         if (results[number].error.empty())
           continue;
@@ -160,19 +160,20 @@ void runParallel(const Launch &launch, std::vector<GroupResult> &results, int nu
     thread.join();
 }
 
-/// Logical block order: a core stops before each block and each atomic, and the one with the smallest
-/// (block, atomic, group, core) goes on.
+/// Logical block order: a core stops before each block and each atomic, and the one with the
+/// smallest (block, atomic, group, core) goes on.
 void runOrdered(const Launch &launch, std::vector<GroupResult> &results) {
   bool hasAic = !launch.program.aic.code.empty();
   int numAivs = launch.program.aiv.code.empty() ? 0 : (hasAic ? 2 : 1);
   std::vector<GroupMemoryHandle> memories;
   std::vector<std::unique_ptr<Group>> groups;
-  std::vector<PreparedCache> caches(results.size());
+  std::vector<std::unique_ptr<GroupScratch>> scratch;
   for (size_t i = 0; i < results.size(); ++i) {
     memories.emplace_back(launch.chip, hasAic, numAivs);
     memories.back().poison();
     poisonWorkspace(launch, int64_t(i));
-    groups.push_back(std::make_unique<Group>(launch, int64_t(i), *memories.back(), caches[i]));
+    scratch.push_back(std::make_unique<GroupScratch>(launch.chip));
+    groups.push_back(std::make_unique<Group>(launch, int64_t(i), *memories.back(), *scratch[i]));
   }
   bool isFailed = false;
   auto go = [&](Group &group) {
@@ -213,7 +214,7 @@ void runOrdered(const Launch &launch, std::vector<GroupResult> &results) {
   }
   for (size_t i = 0; i < groups.size(); ++i) {
     if (!isFailed || groups[i]->failed())
-      groups[i]->finish(caches[i]);
+      groups[i]->finish();
     collect(*groups[i], results[i]);
   }
 }

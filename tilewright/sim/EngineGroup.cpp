@@ -51,8 +51,8 @@ HeldLanes heldLanes(const Program &program, const Mutation &mutation) {
 
 } // namespace
 
-Group::Group(const Launch &launch, int64_t number, GroupMemory &memory, PreparedCache &cache)
-    : number(number), launch(launch) {
+Group::Group(const Launch &launch, int64_t number, GroupMemory &memory, GroupScratch &scratch)
+    : number(number), launch(launch), scratch(scratch) {
   const Program &program = launch.program;
   bool hasAic = !program.aic.code.empty();
   int numAivs = program.aiv.code.empty() ? 0 : (hasAic ? 2 : 1);
@@ -72,9 +72,10 @@ Group::Group(const Launch &launch, int64_t number, GroupMemory &memory, Prepared
     core.records.group = int32_t(number);
     core.records.sub = int32_t(core.context.subCoreId);
     core.flags.resize(kNumFlags);
-    if (cache[index].empty())
-      cache[index] = prepareTemplates(*core.program, memory.cores[index], launch.gm);
-    core.prepared = std::move(cache[index]);
+    std::vector<Prepared> &prepared = scratch.prepared[size_t(index)];
+    if (prepared.empty())
+      prepared = prepareTemplates(*core.program, memory.cores[size_t(index)], launch.gm);
+    core.prepared = std::move(prepared);
     for (Prepared &prepared : core.prepared)
       prepared.ready = false;
   }
@@ -85,7 +86,8 @@ Group::Group(const Launch &launch, int64_t number, GroupMemory &memory, Prepared
   if (options.check || isDelayed)
     order = std::make_unique<HappensBefore>(numAivs, launch.chip.blockFlagMaxOutstanding);
   if (options.check)
-    checker = std::make_unique<Checker>(program, launch.chip, *order, kinds, launch.gm, findings);
+    checker = std::make_unique<Checker>(program, launch.chip, *order, kinds, launch.gm,
+                                        scratch.shadows, findings);
   if (isDelayed) {
     HeldLanes held;
     if (isHolding)
@@ -113,7 +115,7 @@ bool Group::isMutated(const CoreRun &core, const Insn &insn) const {
          &insn - core.program->code.data() == mutation->codeIndex;
 }
 
-bool Group::isRunnable(const CoreRun &core) const {
+bool Group::isRunnable(const CoreRun &core) {
   return core.status == CoreStatus::Ready || core.isAdmitted ||
          (core.status == CoreStatus::Blocked && canPassBlockWait(core));
 }
@@ -318,12 +320,12 @@ std::optional<CoreStatus> Group::setFlag(CoreRun &core, const Insn &insn, bool i
   flag.location = insn.location;
   if (!order)
     return std::nullopt;
-  HappensBefore::SetResult result = order->setFlag(core.index, insn.p0, insn.p1, int(id),
-                                                   insn.location, isDropped);
+  HappensBefore::SetResult result =
+      order->setFlag(core.index, insn.p0, insn.p1, int(id), insn.location, isDropped);
   if (!result.isDouble && !result.isReuse)
     return std::nullopt;
-  std::string pair = std::string(nameOf(insn.p0)) + "->" + nameOf(insn.p1) + " id " +
-                     std::to_string(id);
+  std::string pair =
+      std::string(nameOf(insn.p0)) + "->" + nameOf(insn.p1) + " id " + std::to_string(id);
   std::string here = locationText(launch.program, insn.location);
   std::string there = locationText(launch.program, result.otherLocation);
   if (result.isDouble)
@@ -344,16 +346,18 @@ std::optional<CoreStatus> Group::waitFlag(CoreRun &core, const Insn &insn) {
   if (isDropped && !isHeld)
     return std::nullopt;
   int64_t id = flagId(core, insn);
-  std::string pair = std::string(nameOf(insn.p0)) + "->" + nameOf(insn.p1) + " id " +
-                     std::to_string(id) + " (" + locationText(launch.program, insn.location) + ")";
+  auto pair = [&] {
+    return std::string(nameOf(insn.p0)) + "->" + nameOf(insn.p1) + " id " + std::to_string(id) +
+           " (" + locationText(launch.program, insn.location) + ")";
+  };
   if (id < 0 || id >= launch.chip.flagIdsPerPipePair || id >= kMaxFlagIds)
     return fail(core, FindingKind::OutOfBounds, insn.location,
-                "wait_flag " + pair + ": the event id is outside 0.." +
+                "wait_flag " + pair() + ": the event id is outside 0.." +
                     std::to_string(launch.chip.flagIdsPerPipePair - 1));
   CoreRun::Flag &flag = core.flags[flagIndex(insn.p0, insn.p1, id)];
   if (flag.open == 0)
     return fail(core, FindingKind::Deadlock, insn.location,
-                "deadlock: " + coreName(core) + " waits in wait_flag " + pair +
+                "deadlock: " + coreName(core) + " waits in wait_flag " + pair() +
                     " for a set_flag that never comes before it");
   recordSync(core, RecordKind::WaitFlag, insn.p0, insn.p1, id);
   --flag.open;
@@ -374,14 +378,15 @@ void Group::forEachCounter(const CoreRun &core, bool isSet, int64_t id, Fn fn) {
 
 std::optional<CoreStatus> Group::blockSet(CoreRun &core, const Insn &insn, bool isDropped) {
   int64_t id = flagId(core, insn);
-  std::string here = locationText(launch.program, insn.location);
   if (id < 0 || id >= launch.chip.blockFlagIds || id >= kMaxFlagIds)
     return fail(core, FindingKind::OutOfBounds, insn.location,
                 "cross-core id " + std::to_string(id) + " is outside 0.." +
-                    std::to_string(launch.chip.blockFlagIds - 1) + " (" + here + ")");
+                    std::to_string(launch.chip.blockFlagIds - 1) + " (" +
+                    locationText(launch.program, insn.location) + ")");
   if (cores.size() < 2)
     return fail(core, FindingKind::Deadlock, insn.location,
-                "block_set (" + here + ") in a launch with one kind of core");
+                "block_set (" + locationText(launch.program, insn.location) +
+                    ") in a launch with one kind of core");
   recordSync(core, RecordKind::BlockSet, insn.p0, insn.p0, id);
   forEachCounter(core, true, id, [&](BlockCounter &counter) {
     ++counter.open;
@@ -389,18 +394,19 @@ std::optional<CoreStatus> Group::blockSet(CoreRun &core, const Insn &insn, bool 
   });
   if (order && order->blockSet(core.index, insn.p0, int(id), insn.location, isDropped))
     report(core, FindingKind::CounterOverflow, insn.location, -1,
-           "block_set id " + std::to_string(id) + " at " + here + ": more than " +
+           "block_set id " + std::to_string(id) + " at " +
+               locationText(launch.program, insn.location) + ": more than " +
                std::to_string(launch.chip.blockFlagMaxOutstanding) +
                " signals may be outstanding; needs a block_wait for a signal from the other side");
   return std::nullopt;
 }
 
-bool Group::canPassBlockWait(const CoreRun &core) const {
+bool Group::canPassBlockWait(const CoreRun &core) {
   const Insn &insn = core.program->code[core.vm.pc];
   int64_t id = flagId(core, insn);
   bool isOpen = cores.size() > 1;
-  const_cast<Group *>(this)->forEachCounter(
-      core, false, id, [&](BlockCounter &counter) { isOpen = isOpen && counter.open > 0; });
+  forEachCounter(core, false, id,
+                 [&](BlockCounter &counter) { isOpen = isOpen && counter.open > 0; });
   return isOpen;
 }
 
@@ -436,11 +442,11 @@ void Group::print(CoreRun &core, const Insn &insn) {
       return;
     }
   }
-  int64_t value = insn.a >= 0 ? core.vm.regs[insn.a] : 0;
+  const int64_t *value = insn.a >= 0 ? &core.vm.regs[insn.a] : nullptr;
   core.printed.emplace_back(core.block, printText(spec, tile, value));
 }
 
-void Group::finish(PreparedCache &cache) {
+void Group::finish() {
   drain();
   bool isDone = true;
   if (!failed()) {
@@ -461,8 +467,8 @@ void Group::finish(PreparedCache &cache) {
       location = insn.location;
     }
     if (first)
-      first->status = fail(*first, FindingKind::Deadlock, location, "deadlock: " + waits +
-                                                                        " for signals that never come");
+      first->status = fail(*first, FindingKind::Deadlock, location,
+                           "deadlock: " + waits + " for signals that never come");
   }
   if (!failed() && isDone && launch.options.check) {
     for (CoreRun &core : cores) {
@@ -472,8 +478,7 @@ void Group::finish(PreparedCache &cache) {
                  std::string("set_flag ") + nameOf(Pipe(i / kMaxFlagIds / kNumPipes)) + "->" +
                      nameOf(Pipe(i / kMaxFlagIds % kNumPipes)) + " id " +
                      std::to_string(i % kMaxFlagIds) + " at " +
-                     locationText(launch.program, core.flags[i].location) +
-                     " is never waited for");
+                     locationText(launch.program, core.flags[i].location) + " is never waited for");
       for (int64_t id = 0; id < kMaxFlagIds && cores.size() > 1; ++id)
         forEachCounter(core, false, id, [&](BlockCounter &counter) {
           if (counter.open > 0)
@@ -485,5 +490,5 @@ void Group::finish(PreparedCache &cache) {
     }
   }
   for (CoreRun &core : cores)
-    cache[core.index] = std::move(core.prepared);
+    scratch.prepared[size_t(core.index)] = std::move(core.prepared);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tilewright/sim/Checker.h"
+#include "tilewright/sim/Clock.h"
 #include "tilewright/sim/Delay.h"
 #include "tilewright/sim/EngineIssue.h"
 #include "tilewright/sim/HappensBefore.h"
@@ -55,7 +56,7 @@ struct CoreRun {
   struct Flag {
     int32_t open = 0, location = -1;
   };
-  std::vector<Flag> flags; ///< by source pipe, destination pipe, id
+  std::vector<Flag> flags;                              ///< by source pipe, destination pipe, id
   std::vector<std::pair<int64_t, std::string>> printed; ///< block, text
 };
 
@@ -64,23 +65,31 @@ struct BlockCounter {
   int32_t open = 0, location = -1;
 };
 
-/// Templates bound to one set of memories, handed from group to group.
-using PreparedCache = std::array<std::vector<Prepared>, kGroupCores>;
+/// What one worker hands from group to group: templates bound to its memories, shadow memories,
+/// costs of instructions seen before.
+struct GroupScratch {
+  explicit GroupScratch(const machine::Machine &chip) : costs(chip) {}
+
+  std::array<std::vector<Prepared>, kGroupCores> prepared;
+  ShadowSet shadows;
+  CostCache costs;
+};
 
 /// One AIC with its AIVs, or a single AIV: the unit that runs on one host thread. Cores take turns
 /// where they wait for each other; nothing here looks at the host's time.
 class Group {
 public:
-  Group(const Launch &launch, int64_t number, GroupMemory &memory, PreparedCache &cache);
+  Group(const Launch &launch, int64_t number, GroupMemory &memory, GroupScratch &scratch);
 
-  /// Runs all cores until nothing can go on: done, waiting for admission (ordered launches), failed.
+  /// Runs all cores until nothing can go on: done, waiting for admission (ordered launches),
+  /// failed.
   void runUntilStuck();
 
   /// Lets pending instructions take effect.
   void drain();
 
-  /// Ends the group: deadlocks, unconsumed flags. Gives the templates back.
-  void finish(PreparedCache &cache);
+  /// Ends the group: deadlocks, unconsumed flags. Gives the scratch back.
+  void finish();
 
   bool failed() const { return !error.empty(); }
 
@@ -92,6 +101,7 @@ public:
 
 private:
   const Launch &launch;
+  GroupScratch &scratch;
   BlockCounter toAiv[2][kMaxFlagIds], toAic[2][kMaxFlagIds];
   std::unique_ptr<HappensBefore> order;
   std::unique_ptr<Delay> delay;
@@ -109,8 +119,8 @@ private:
   std::optional<CoreStatus> waitFlag(CoreRun &core, const Insn &insn);
   std::optional<CoreStatus> blockSet(CoreRun &core, const Insn &insn, bool isDropped);
   std::optional<CoreStatus> blockWait(CoreRun &core, const Insn &insn);
-  bool canPassBlockWait(const CoreRun &core) const;
-  bool isRunnable(const CoreRun &core) const;
+  bool canPassBlockWait(const CoreRun &core);
+  bool isRunnable(const CoreRun &core);
   template <typename Fn>
   void forEachCounter(const CoreRun &core, bool isSet, int64_t id, Fn fn);
   void print(CoreRun &core, const Insn &insn);
@@ -125,7 +135,7 @@ private:
   void recordBlock(CoreRun &core);
 };
 
-/// Text of the tile or scalar that a Print names.
-std::string printText(const PrintSpec &spec, const Prepared *tile, int64_t value);
+/// Text of a Print: the message, then the tile or the scalar where there is one.
+std::string printText(const PrintSpec &spec, const Prepared *tile, const int64_t *value);
 
 } // namespace tilewright::sim

@@ -56,9 +56,7 @@ bool place(Prepared &prepared, unsigned index) {
   low = first + low * bytes;
   high = first + (high + 1) * bytes;
   if (low < 0 || high > operand.limit) {
-    auto clamp = [](__int128 v) {
-      return int64_t(std::clamp<__int128>(v, INT64_MIN, INT64_MAX));
-    };
+    auto clamp = [](__int128 v) { return int64_t(std::clamp<__int128>(v, INT64_MIN, INT64_MAX)); };
     operand.low = clamp(low);
     operand.high = clamp(high);
     return false;
@@ -66,6 +64,8 @@ bool place(Prepared &prepared, unsigned index) {
   operand.low = int64_t(low);
   operand.high = int64_t(high);
   view.data = operand.origin + int64_t(first);
+  if (operand.block)
+    view.address = uint64_t(first);
   if (operand.block && operand.isWritten)
     operand.block->touch(operand.high);
   return true;
@@ -74,7 +74,8 @@ bool place(Prepared &prepared, unsigned index) {
 std::string boundsText(const Prepared &prepared, unsigned index, const Program &program) {
   const PreparedOperand &operand = prepared.operands[index];
   const ResolvedView &view = prepared.op.operands[index];
-  std::string text = prepared.source->label.empty() ? nameOf(prepared.op.op) : prepared.source->label;
+  std::string text =
+      prepared.source->label.empty() ? nameOf(prepared.op.op) : prepared.source->label;
   text += std::string(" (") + locationText(program, prepared.source->location) + ") " +
           (operand.isWritten ? "writes" : "reads");
   int64_t bytes = byteSize(view.type);
@@ -113,9 +114,9 @@ std::string shapeError(const Prepared &prepared) {
   const auto &c = op.operands[0].sizes, &a = op.operands[1].sizes, &b = op.operands[2].sizes;
   int64_t m = ta ? a[1] : a[0], ka = ta ? a[0] : a[1], kb = tb ? b[1] : b[0], n = tb ? b[0] : b[1];
   if (m != c[0] || n != c[1] || ka != kb)
-    return "mmad shapes do not fit: C " + std::to_string(c[0]) + "x" + std::to_string(c[1]) + ", A " +
-           std::to_string(m) + "x" + std::to_string(ka) + ", B " + std::to_string(kb) + "x" +
-           std::to_string(n);
+    return "mmad shapes do not fit: C " + std::to_string(c[0]) + "x" + std::to_string(c[1]) +
+           ", A " + std::to_string(m) + "x" + std::to_string(ka) + ", B " + std::to_string(kb) +
+           "x" + std::to_string(n);
   return {};
 }
 

@@ -31,12 +31,12 @@ struct PreparedOperand {
   Space space = Space::UB;
   int32_t tensor = -1;
   bool isWritten = false, isRead = false;
-  bool isDynamic = false;        ///< some part comes from a register
-  std::byte *origin = nullptr;   ///< byte 0 of the space or tensor
-  int64_t limit = 0;             ///< bytes of it
-  int64_t unit = 1;              ///< bytes per step of `base`
-  int64_t base = 0;              ///< as the view says
-  int64_t low = 0, high = 0;     ///< bytes [low, high) hold the box; equal when it is empty
+  bool isDynamic = false;         ///< some part comes from a register
+  std::byte *origin = nullptr;    ///< byte 0 of the space or tensor
+  int64_t limit = 0;              ///< bytes of it
+  int64_t unit = 1;               ///< bytes per step of `base`
+  int64_t base = 0;               ///< as the view says
+  int64_t low = 0, high = 0;      ///< bytes [low, high) hold the box; equal when it is empty
   PoisonedBlock *block = nullptr; ///< on-chip only
 };
 
@@ -63,9 +63,10 @@ inline bool isAtomic(TileOp op) {
   return op == TileOp::AtomicAdd || op == TileOp::AtomicMax || op == TileOp::AtomicMin;
 }
 
-/// Binds all templates of a core. The result holds pointers into itself: it may be moved as a whole,
-/// its elements may not.
-std::vector<Prepared> prepareTemplates(const CoreProgram &core, CoreMemory &memory, const GmSpace &gm);
+/// Binds all templates of a core. The result holds pointers into itself: it may be moved as a
+/// whole, its elements may not.
+std::vector<Prepared> prepareTemplates(const CoreProgram &core, CoreMemory &memory,
+                                       const GmSpace &gm);
 
 /// Evaluates the registers of one instruction and checks its boxes. False when something is wrong:
 /// `error` then says what.

@@ -102,7 +102,8 @@ private:
 
 } // namespace
 
-std::string tilewright::sim::printText(const PrintSpec &spec, const Prepared *tile, int64_t value) {
+std::string tilewright::sim::printText(const PrintSpec &spec, const Prepared *tile,
+                                       const int64_t *value) {
   std::string text = spec.message;
   if (tile) {
     std::string body = TilePrinter(tile->op.operands[0]).run();
@@ -110,8 +111,8 @@ std::string tilewright::sim::printText(const PrintSpec &spec, const Prepared *ti
     if (!text.empty())
       text += isBlock ? ":\n" : ": ";
     text += body;
-  } else if (spec.type <= DType::F64) {
-    text += (text.empty() ? "" : ": ") + scalarText(spec.type, value);
+  } else if (value) {
+    text += (text.empty() ? "" : ": ") + scalarText(spec.type, *value);
   }
   return text + "\n";
 }

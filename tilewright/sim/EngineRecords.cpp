@@ -137,7 +137,7 @@ void Group::recordIssue(CoreRun &core, const Prepared &prepared) {
   }
   if (gmOperand < 0) {
     record.kind = RecordKind::Compute;
-    record.cycles = float(computeCycles(op, launch.chip));
+    record.cycles = float(scratch.costs.cycles(op));
     core.records.records.push_back(record);
     return;
   }
@@ -149,8 +149,8 @@ void Group::recordIssue(CoreRun &core, const Prepared &prepared) {
   record.write = operand.isWritten;
   record.atomic = isAtomic(op.op);
   record.workspace = operand.tensor == kWorkspace;
-  uint64_t address = launch.gm.at(operand.tensor).address +
-                     uint64_t(operand.base) * uint64_t(operand.unit);
+  uint64_t address =
+      launch.gm.at(operand.tensor).address + uint64_t(operand.base) * uint64_t(operand.unit);
   Folded folded = fold(op.operands[gmOperand], address);
   record.gm = folded.gm;
   std::array<int64_t, kMaxRank> at{};

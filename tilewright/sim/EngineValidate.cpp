@@ -75,8 +75,7 @@ bool spaceAllowed(TileOp op, unsigned index, Space space) {
 /// Checks one core program; `where` prefixes every message.
 class Validator {
 public:
-  Validator(const Program &program, const CoreProgram &core, CoreKind kind,
-            const Machine &chip)
+  Validator(const Program &program, const CoreProgram &core, CoreKind kind, const Machine &chip)
       : program(program), core(core), kind(kind), chip(chip) {}
 
   std::string run() {
@@ -131,8 +130,8 @@ private:
     if (tmpl.operands.size() != rule.operands || tmpl.scalars.size() < rule.scalars ||
         tmpl.scalars.size() > 8)
       return "takes " + std::to_string(rule.operands) + " operands and " +
-             std::to_string(rule.scalars) + " scalars, has " + std::to_string(tmpl.operands.size()) +
-             " and " + std::to_string(tmpl.scalars.size());
+             std::to_string(rule.scalars) + " scalars, has " +
+             std::to_string(tmpl.operands.size()) + " and " + std::to_string(tmpl.scalars.size());
     for (size_t k = 0; k < tmpl.operands.size(); ++k) {
       const View &view = tmpl.operands[k];
       if (!spaceAllowed(tmpl.op, unsigned(k), view.space))

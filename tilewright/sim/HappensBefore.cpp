@@ -4,8 +4,7 @@
 using namespace tilewright::sim;
 
 HappensBefore::HappensBefore(int numAivs, int maxOutstanding)
-    : flags(size_t(kGroupCores) * kNumPipes * kNumPipes * kMaxFlagIds),
-      signals(size_t(4) * kMaxFlagIds), numAivs(numAivs), maxOutstanding(maxOutstanding) {}
+    : signals(size_t(4) * kMaxFlagIds), numAivs(numAivs), maxOutstanding(maxOutstanding) {}
 
 void HappensBefore::joinScalar(int lane) {
   int core = coreOf(lane);
@@ -60,8 +59,13 @@ uint32_t HappensBefore::tickWait(int lane) {
 }
 
 HappensBefore::Flag &HappensBefore::flag(int core, Pipe from, Pipe to, int id) {
-  size_t index = (size_t(core) * kNumPipes + size_t(from)) * kNumPipes + size_t(to);
-  return flags[index * kMaxFlagIds + size_t(id)];
+  size_t pair = (size_t(core) * kNumPipes + size_t(from)) * kNumPipes + size_t(to);
+  uint16_t &place = flagAt[pair * kMaxFlagIds + size_t(id)];
+  if (!place) {
+    flags.emplace_back();
+    place = uint16_t(flags.size());
+  }
+  return flags[place - 1u];
 }
 
 HappensBefore::SetResult HappensBefore::setFlag(int core, Pipe from, Pipe to, int id,
@@ -84,8 +88,7 @@ HappensBefore::SetResult HappensBefore::setFlag(int core, Pipe from, Pipe to, in
   return result;
 }
 
-void HappensBefore::waitFlag(int core, Pipe from, Pipe to, int id, int32_t location,
-                             bool isGhost) {
+void HappensBefore::waitFlag(int core, Pipe from, Pipe to, int id, int32_t location, bool isGhost) {
   Flag &state = flag(core, from, to, id);
   if (state.head == state.tokens.size())
     return;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 namespace tilewright::sim {
@@ -21,12 +22,12 @@ inline int laneOf(int core, Pipe pipe) { return core * int(kNumPipes) + int(pipe
 inline int coreOf(int lane) { return lane / int(kNumPipes); }
 inline Pipe pipeOfLane(int lane) { return Pipe(lane % int(kNumPipes)); }
 
-/// The order between the instructions of one group that pipes, flags, barriers and cross-core signals
-/// enforce, as vector clocks. The checker and the delayed execution share it. Rules:
+/// The order between the instructions of one group that pipes, flags, barriers and cross-core
+/// signals enforce, as vector clocks. The checker and the delayed execution share it. Rules:
 ///  - an instruction is after everything the scalar unit did before it was issued;
 ///  - M, MTE1, MTE2, MTE3, FIX and S complete in order. V only issues in order: an instruction on V
-///    is after earlier ones on V when a barrier or a path of flags says so (its reads do come before
-///    the writes of later ones, which the users of this class take into account);
+///    is after earlier ones on V when a barrier or a path of flags says so (its reads do come
+///    before the writes of later ones, which the users of this class take into account);
 ///  - set p->q: what q does after the wait is after all that was on p before the set;
 ///  - barrier(p): later on p after earlier on p; barrier(All): everything on the core;
 ///  - cross-core signals count; the AIC signals, and waits for, both AIVs.
@@ -34,8 +35,8 @@ class HappensBefore {
 public:
   HappensBefore(int numAivs, int maxOutstanding);
 
-  /// Starts an instruction on `lane`, at that place in its queue, and returns its tick. Until `end`,
-  /// clock(lane) is what it comes after.
+  /// Starts an instruction on `lane`, at that place in its queue, and returns its tick. Until
+  /// `end`, clock(lane) is what it comes after.
   uint32_t begin(int lane);
   void end(int lane, uint32_t tick);
 
@@ -92,7 +93,8 @@ private:
 
   std::array<Lane, kLanes> lanes;
   std::array<uint32_t, kGroupCores> scalarVersion{};
-  std::vector<Flag> flags;
+  std::array<uint16_t, size_t(kGroupCores) * kNumPipes * kNumPipes * kMaxFlagIds> flagAt{};
+  std::deque<Flag> flags;      ///< made when first set; flagAt holds their places plus one
   std::vector<Signal> signals; ///< [to AIV 0, to AIV 1, to AIC from 0, from 1][id]
   int numAivs, maxOutstanding;
 

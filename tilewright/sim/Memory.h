@@ -51,8 +51,8 @@ struct CoreMemory {
 /// Bytes of an on-chip space; 0 where a core of that kind has none.
 int64_t spaceBytes(const machine::Machine &chip, CoreKind kind, Space space);
 
-/// The memories of one AIC and its two AIVs, made on first use and kept for later launches: the first
-/// touch of fresh pages costs more than a small launch.
+/// The memories of one AIC and its two AIVs, made on first use and kept for later launches: the
+/// first touch of fresh pages costs more than a small launch.
 struct GroupMemory {
   std::array<CoreMemory, 3> cores;
 };

@@ -115,7 +115,8 @@ std::string insnText(const Program &program, const Insn &insn) {
     return text + operands + " : " + nameOf(static_cast<DType>(insn.imm)) + " -> " +
            nameOf(insn.type);
   default:
-    return text + operands + (insn.type == DType::I64 ? "" : std::string(" : ") + nameOf(insn.type));
+    return text + operands +
+           (insn.type == DType::I64 ? "" : std::string(" : ") + nameOf(insn.type));
   }
 }
 
@@ -193,43 +194,43 @@ const char *tilewright::sim::nameOf(CoreKind kind) { return kind == CoreKind::AI
 
 const char *tilewright::sim::nameOf(TileOp op) {
   static const char *const table[] = {
-      "load",         "fill_l1",      "mmad",        "fixpipe", "store",         "atomic_add",
-      "atomic_max",   "atomic_min",   "fill",        "copy",    "cast",          "unary",
-      "binary",       "binary_scalar", "compare",    "compare_scalar", "select", "reduce",
-      "iota",         "scan",         "gather",      "scalar_store",   "scalar_load"};
+      "load",       "fill_l1",       "mmad",    "fixpipe",        "store",      "atomic_add",
+      "atomic_max", "atomic_min",    "fill",    "copy",           "cast",       "unary",
+      "binary",     "binary_scalar", "compare", "compare_scalar", "select",     "reduce",
+      "iota",       "scan",          "gather",  "scalar_store",   "scalar_load"};
   static_assert(std::size(table) == size_t(TileOp::ScalarLoad) + 1);
   return spell(table, op);
 }
 
 const char *tilewright::sim::nameOf(Opcode op) {
   static const char *const table[] = {
-      "const",     "move",     "add",      "sub",       "mul",       "divs",      "rems",
-      "divu",      "remu",     "floordiv", "floormod",  "ceildiv",   "and",       "or",
-      "xor",       "shl",      "shrs",     "shru",      "mins",      "maxs",      "minu",
-      "maxu",      "cmpeq",    "cmpne",    "cmplt",     "cmple",     "cmpgt",     "cmpge",
-      "cmpult",    "cmpule",   "cmpugt",   "cmpuge",    "select",    "fadd",      "fsub",
-      "fmul",      "fdiv",     "fmax",     "fmin",      "fmaxnum",   "fminnum",   "fneg",
-      "fcmpeq",    "fcmpne",   "fcmplt",   "fcmple",    "fcmpgt",    "fcmpge",    "funary",
-      "fbinary",   "convert",  "jump",     "jumpif",    "jumpifnot", "halt",      "coreid",
-      "corecount", "subcoreid", "scalararg", "beginblock", "issue",  "set_flag",  "wait_flag",
-      "barrier",   "block_set", "block_wait", "print",  "assert"};
+      "const",     "move",      "add",        "sub",        "mul",       "divs",     "rems",
+      "divu",      "remu",      "floordiv",   "floormod",   "ceildiv",   "and",      "or",
+      "xor",       "shl",       "shrs",       "shru",       "mins",      "maxs",     "minu",
+      "maxu",      "cmpeq",     "cmpne",      "cmplt",      "cmple",     "cmpgt",    "cmpge",
+      "cmpult",    "cmpule",    "cmpugt",     "cmpuge",     "select",    "fadd",     "fsub",
+      "fmul",      "fdiv",      "fmax",       "fmin",       "fmaxnum",   "fminnum",  "fneg",
+      "fcmpeq",    "fcmpne",    "fcmplt",     "fcmple",     "fcmpgt",    "fcmpge",   "funary",
+      "fbinary",   "convert",   "jump",       "jumpif",     "jumpifnot", "halt",     "coreid",
+      "corecount", "subcoreid", "scalararg",  "beginblock", "issue",     "set_flag", "wait_flag",
+      "barrier",   "block_set", "block_wait", "print",      "assert"};
   static_assert(std::size(table) == size_t(Opcode::Assert) + 1);
   return spell(table, op);
 }
 
 const char *tilewright::sim::nameOf(UnaryFn fn) {
-  static const char *const table[] = {"neg",  "abs",   "exp",     "exp2",  "log",   "log2",  "log10",
-                                      "log1p", "sqrt", "rsqrt",   "rec",   "sin",   "cos",   "tan",
-                                      "tanh", "sigmoid", "erf",   "floor", "ceil",  "round", "trunc",
-                                      "rint", "not",   "relu",    "isnan", "isinf", "isfinite"};
+  static const char *const table[] = {
+      "neg",   "abs",   "exp",   "exp2", "log", "log2", "log10",   "log1p", "sqrt",
+      "rsqrt", "rec",   "sin",   "cos",  "tan", "tanh", "sigmoid", "erf",   "floor",
+      "ceil",  "round", "trunc", "rint", "not", "relu", "isnan",   "isinf", "isfinite"};
   static_assert(std::size(table) == size_t(UnaryFn::IsFinite) + 1);
   return spell(table, fn);
 }
 
 const char *tilewright::sim::nameOf(BinaryFn fn) {
-  static const char *const table[] = {"add", "sub", "mul",    "div",    "rem", "floordiv", "floormod",
-                                      "max", "min", "maxnum", "minnum", "and", "or",       "xor",
-                                      "shl", "shr", "pow"};
+  static const char *const table[] = {"add",      "sub", "mul", "div",    "rem",    "floordiv",
+                                      "floormod", "max", "min", "maxnum", "minnum", "and",
+                                      "or",       "xor", "shl", "shr",    "pow"};
   static_assert(std::size(table) == size_t(BinaryFn::Pow) + 1);
   return spell(table, fn);
 }
@@ -240,8 +241,8 @@ const char *tilewright::sim::nameOf(CompareFn fn) {
 }
 
 const char *tilewright::sim::nameOf(ReduceFn fn) {
-  static const char *const table[] = {"sum", "max", "min", "abssum", "absmax",
-                                      "prod", "and", "or", "xor"};
+  static const char *const table[] = {"sum",  "max", "min", "abssum", "absmax",
+                                      "prod", "and", "or",  "xor"};
   return spell(table, fn);
 }
 
@@ -266,8 +267,8 @@ std::string tilewright::sim::toText(const Program &program) {
   if (program.usesAtomics)
     out += "  blocks in order\n";
   for (const BufferInfo &buffer : program.buffers)
-    out += "  buffer " + buffer.name + " " + nameOf(buffer.core) + " " + nameOf(buffer.space) + " @" +
-           std::to_string(buffer.address) + " " + std::to_string(buffer.slots) + "x" +
+    out += "  buffer " + buffer.name + " " + nameOf(buffer.core) + " " + nameOf(buffer.space) +
+           " @" + std::to_string(buffer.address) + " " + std::to_string(buffer.slots) + "x" +
            std::to_string(buffer.bytes) + "\n";
   coreText(program, program.aic, CoreKind::AIC, out);
   coreText(program, program.aiv, CoreKind::AIV, out);
