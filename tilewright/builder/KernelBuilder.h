@@ -176,8 +176,9 @@ public:
   /// Verifies the function and gives its module; the builder is used up.
   std::unique_ptr<ModuleHandle> finish();
 
+  struct Impl; ///< the MLIR side, see BuilderImpl.h
+
 private:
-  struct Impl;
   std::unique_ptr<Impl> impl;
 };
 

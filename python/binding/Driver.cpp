@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// compile() and Kernel: records of driver/Driver.h as dictionaries and tuples.
+#include "tilewright/builder/KernelBuilder.h"
+#include "tilewright/driver/Driver.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tilewright::binding {
+
+std::unique_ptr<builder::ModuleHandle> takeModule(nb::handle object);
+
+namespace {
+
+using driver::Kernel;
+
+nb::tuple location(const driver::SourceLocation &where) { return nb::make_tuple(where.file, where.line, where.column); }
+
+const char *severity(driver::Severity value) {
+  switch (value) {
+  case driver::Severity::Error:
+    return "error";
+  case driver::Severity::Warning:
+    return "warning";
+  case driver::Severity::Remark:
+    return "remark";
+  case driver::Severity::Note:
+    return "note";
+  }
+  return "error";
+}
+
+nb::dict diagnostic(const driver::Diagnostic &value) {
+  nb::dict result;
+  result["severity"] = severity(value.severity);
+  result["message"] = value.message;
+  result["location"] = location(value.location);
+  nb::list notes;
+  for (const driver::Diagnostic &note : value.notes)
+    notes.append(diagnostic(note));
+  result["notes"] = notes;
+  return result;
+}
+
+nb::dict parameter(const driver::Parameter &value) {
+  nb::dict result;
+  result["name"] = value.name;
+  result["kind"] = value.kind == driver::ArgKind::Tensor ? "tensor" : "scalar";
+  result["dtype"] = value.dtype;
+  result["shape"] = value.shape;
+  result["shape_text"] = value.shapeText;
+  result["output"] = value.output;
+  return result;
+}
+
+nb::dict timing(const driver::LaunchTiming &value) {
+  nb::dict result;
+  result["name"] = value.name;
+  result["cycles"] = value.cycles;
+  result["microseconds"] = value.microseconds;
+  result["launch_microseconds"] = value.launchMicroseconds;
+  result["launch_warm_microseconds"] = value.launchWarmMicroseconds;
+  result["aic_count"] = value.aicCount;
+  result["aiv_count"] = value.aivCount;
+  result["aic_busy"] = value.aicBusy;
+  result["aiv_busy"] = value.aivBusy;
+  result["gm_read_bytes"] = value.gmReadBytes;
+  result["gm_write_bytes"] = value.gmWriteBytes;
+  result["hbm_bytes"] = value.hbmBytes;
+  result["exchange_bytes"] = value.exchangeBytes;
+  nb::list lines;
+  for (const auto &[where, cycles] : value.lineCycles)
+    lines.append(nb::make_tuple(location(where), cycles));
+  result["line_cycles"] = lines;
+  return result;
+}
+
+nb::dict report(const driver::RunReport &value) {
+  nb::dict result;
+  result["ok"] = value.ok;
+  result["error"] = value.error;
+  result["error_location"] = location(value.errorLocation);
+  nb::list findings;
+  for (const driver::Finding &finding : value.findings) {
+    nb::dict entry;
+    entry["kind"] = finding.kind;
+    entry["message"] = finding.message;
+    entry["location"] = location(finding.location);
+    entry["other_location"] = location(finding.otherLocation);
+    entry["count"] = finding.count;
+    findings.append(entry);
+  }
+  result["findings"] = findings;
+  nb::list launches;
+  for (const driver::LaunchTiming &launch : value.launches)
+    launches.append(timing(launch));
+  result["launches"] = launches;
+  result["printed"] = value.printed;
+  result["instructions"] = value.instructions;
+  return result;
+}
+
+/// (pointer, shape, dtype) tuples are tensors; everything else is a scalar.
+std::vector<driver::Argument> arguments(const nb::sequence &list) {
+  std::vector<driver::Argument> result;
+  for (nb::handle item : list) {
+    driver::Argument argument;
+    if (nb::isinstance<nb::tuple>(item)) {
+      auto tuple = nb::cast<nb::tuple>(item);
+      if (tuple.size() != 3)
+        throw nb::type_error("a tensor argument is a tuple (pointer, shape, dtype)");
+      argument.data = reinterpret_cast<void *>(nb::cast<uintptr_t>(tuple[0]));
+      argument.shape = nb::cast<std::vector<int64_t>>(tuple[1]);
+      argument.dtype = nb::cast<std::string>(tuple[2]);
+    } else if (PyBool_Check(item.ptr())) {
+      argument.integer = item.ptr() == Py_True;
+      argument.real = static_cast<double>(argument.integer);
+      argument.dtype = "bool";
+    } else if (PyFloat_Check(item.ptr())) {
+      argument.real = nb::cast<double>(item);
+      argument.integer = static_cast<int64_t>(argument.real);
+      argument.dtype = "float";
+    } else {
+      argument.integer = PyLong_Check(item.ptr()) ? static_cast<int64_t>(PyLong_AsUnsignedLongLongMask(item.ptr())) : nb::cast<int64_t>(item);
+      argument.real = nb::cast<double>(nb::float_(item));
+      argument.dtype = "int";
+    }
+    result.push_back(std::move(argument));
+  }
+  return result;
+}
+
+nb::tuple compile(nb::handle module, const std::string &chip, const std::string &mode, int optLevel, bool strict, bool verifyEach,
+                  const std::string &dumpDir, std::vector<std::string> disable) {
+  driver::CompileOptions options{chip, mode, optLevel, strict, verifyEach, dumpDir, std::move(disable)};
+  auto handle = takeModule(module);
+  driver::CompileResult result;
+  {
+    nb::gil_scoped_release release;
+    result = driver::compile(std::move(handle), options);
+  }
+  nb::list diagnostics;
+  for (const driver::Diagnostic &entry : result.diagnostics)
+    diagnostics.append(diagnostic(entry));
+  nb::object kernel = result.kernel ? nb::cast(std::const_pointer_cast<Kernel>(result.kernel)) : nb::none();
+  return nb::make_tuple(kernel, diagnostics);
+}
+
+nb::dict run(const Kernel &kernel, const nb::sequence &list, const std::string &engine, const std::string &stage, bool time, bool check,
+             std::optional<uint64_t> delaySeed, const std::string &traceFile, int numThreads, int mutant, bool holdProducer) {
+  if (engine != "simulator" && engine != "interpreter")
+    throw nb::value_error("engine must be 'simulator' or 'interpreter'");
+  driver::RunOptions options;
+  options.engine = engine == "simulator" ? driver::Engine::Simulator : driver::Engine::Interpreter;
+  options.stage = stage;
+  options.time = time;
+  options.check = check;
+  options.delaySeed = delaySeed;
+  options.traceFile = traceFile;
+  options.numThreads = numThreads;
+  options.mutant = mutant;
+  options.holdProducer = holdProducer;
+  auto given = arguments(list);
+  driver::RunReport result;
+  {
+    nb::gil_scoped_release release;
+    result = kernel.run(given, options);
+  }
+  return report(result);
+}
+
+} // namespace
+
+void defineDriver(nb::module_ &m) {
+  nb::class_<Kernel>(m, "Kernel", "A compiled kernel; may be run from several threads.")
+      .def_prop_ro("name", &Kernel::name)
+      .def_prop_ro("parameters",
+                   [](const Kernel &kernel) {
+                     nb::list list;
+                     for (const driver::Parameter &value : kernel.parameters())
+                       list.append(parameter(value));
+                     return list;
+                   })
+      .def_prop_ro("remarks",
+                   [](const Kernel &kernel) {
+                     nb::list list;
+                     for (const driver::Remark &remark : kernel.remarks()) {
+                       nb::dict entry;
+                       entry["stage"] = remark.stage;
+                       entry["kind"] = remark.kind;
+                       entry["message"] = remark.message;
+                       entry["location"] = location(remark.location);
+                       list.append(entry);
+                     }
+                     return list;
+                   })
+      .def("output_shapes",
+           [](const Kernel &kernel, const nb::sequence &list) {
+             std::string error;
+             auto shapes = kernel.outputShapes(arguments(list), error);
+             return nb::make_tuple(shapes, error);
+           },
+           "Shapes of all outputs, and what is wrong with the arguments (empty when nothing is).")
+      .def("run", &run, "arguments"_a, "engine"_a = "simulator", "stage"_a = "", "time"_a = false, "check"_a = false,
+           "delay_seed"_a.none() = nb::none(), "trace_file"_a = "", "num_threads"_a = 0, "mutant"_a = -1, "hold_producer"_a = false)
+      .def("text", &Kernel::text)
+      .def("stages", &Kernel::stages)
+      .def("sync_points", [](const Kernel &kernel) {
+        nb::list list;
+        for (const driver::SyncPoint &point : kernel.syncPoints())
+          list.append(nb::make_tuple(point.text, location(point.location)));
+        return list;
+      });
+  m.def("compile", &compile, "module"_a, "chip"_a = "910b3", "mode"_a = "auto", "opt_level"_a = 2, "strict"_a = false,
+        "verify_each"_a = false, "dump_dir"_a = "", "disable"_a = std::vector<std::string>(),
+        "Compiles a finished module: (Kernel or None, diagnostics).");
+  m.def("version", &driver::versionText);
+}
+
+} // namespace tilewright::binding
