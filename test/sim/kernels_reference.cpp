@@ -661,7 +661,8 @@ void Generator::maybeOverlap(const Place &dst, Place &src) {
     src.offset = dst.offset;
     src.strides = dst.strides;
   } else if (choice < 35) {
-    src.offset = dst.offset + bytesOf(src.type) * between(0, 9);
+    src.offset =
+        dst.offset / bytesOf(src.type) * bytesOf(src.type) + bytesOf(src.type) * between(0, 9);
     if (chance(50) && bytesOf(src.type) == bytesOf(dst.type))
       src.strides = dst.strides;
   } else {
