@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What has no whole-tile form: loops over rows, blocks or single lanes.
+
+#include "tilewright/passes/Vectorize.h"
+
+using namespace mlir;
+
+namespace tilewright::passes::vectorize {
+
+void Vectorizer::fallback(Operation *op, const Twine &reason) {
+  op->emitRemark() << "[tile-vectorize-parallel] fallback: " << reason << "; it runs as scalar loops";
+}
+
+void Vectorizer::forEachLane(Context &context, Dims dims, llvm::function_ref<void(Lane &)> emit) {
+  if (context.mask)
+    dims |= dimsOf(context.mask);
+  OpBuilder::InsertionGuard guard(builder);
+  Lane lane;
+  for (unsigned dim = 0; dim < numDims(); ++dim) {
+    Value lo = context.domain.lo[dim];
+    auto size = tile::constantOf(context.domain.size[dim]);
+    if (!(dims & (1u << dim)) || (size && *size == 1)) {
+      lane.ivs.push_back(lo);
+      continue;
+    }
+    Value end = math.add(lo, context.domain.size[dim]);
+    auto loop = builder.create<scf::ForOp>(math.location, lo, end, math.constant(1));
+    builder.setInsertionPointToStart(loop.getBody());
+    lane.ivs.push_back(loop.getInductionVar());
+  }
+  if (context.mask) {
+    Value active = laneValue(context.mask, lane, context);
+    auto branch = builder.create<scf::IfOp>(math.location, active);
+    builder.setInsertionPointToStart(branch.thenBlock());
+  }
+  emit(lane);
+}
+
+SmallVector<Value> Vectorizer::laneIndices(const View &view, const Lane &lane) {
+  SmallVector<Value> indices;
+  for (auto [dim, offset] : llvm::zip(view.map, view.offsets))
+    indices.push_back(dim < 0 ? offset : math.add(offset, lane.ivs[dim]));
+  return indices;
+}
+
+Value Vectorizer::loadLane(const View &view, Type type, const Lane &lane) {
+  Value loaded = builder.create<tile::LoadOp>(math.location, tile::scalarTypeOf(view.elementType()), view.buffer,
+                                              laneIndices(view, lane), FloatAttr());
+  if (type.isIndex() && !loaded.getType().isIndex())
+    loaded = builder.create<arith::IndexCastOp>(math.location, type, loaded);
+  return loaded;
+}
+
+/// The scalar of `value` in one lane.
+Value Vectorizer::laneValue(Value value, Lane &lane, Context &context) {
+  if (isUniform(value))
+    return scalarOf(value);
+  if (auto dim = ivDims.find(value); dim != ivDims.end())
+    return lane.ivs[dim->second];
+  if (Value known = lane.values.lookup(value))
+    return known;
+  Value result;
+  if (const View *known = findAny(value, context)) {
+    result = loadLane(*known, value.getType(), lane);
+  } else if (auto load = loads.find(value); load != loads.end() && load->second.kind == LoadInfo::Tile) {
+    result = loadLane(load->second.view, value.getType(), lane);
+  } else {
+    Operation *op = value.getDefiningOp();
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      mapping.map(operand, isa<MemRefType>(operand.getType()) ? scalars.lookupOrDefault(operand)
+                                                              : laneValue(operand, lane, context));
+    result = builder.clone(*op, mapping)->getResult(cast<OpResult>(value).getResultNumber());
+  }
+  lane.values[value] = result;
+  return result;
+}
+
+void Vectorizer::evaluateByLane(Operation *op, const View &dst, Context &context) {
+  Value value = op->getResult(0);
+  if (auto load = dyn_cast<tile::LoadOp>(op)) {
+    if (loadByRows(load, dst, context) || loadByBlocks(load, dst, context) || loadThroughIndexTile(load, dst, context))
+      return;
+    fallback(op, loads[value].blocking);
+  } else {
+    // The rest of the expression stays whole.
+    for (Value operand : op->getOperands())
+      if (!isUniform(operand) && operand.getDefiningOp() && !loads.contains(operand) && !affineOf(operand))
+        materialize(operand, context);
+  }
+  forEachLane(context, dimsOf(value), [&](Lane &lane) {
+    Value scalar = laneValue(value, lane, context);
+    if (scalar.getType().isIndex())
+      scalar = builder.create<arith::IndexCastOp>(math.location, builder.getI64Type(), scalar);
+    builder.create<tile::StoreOp>(math.location, scalar, dst.buffer, laneIndices(dst, lane));
+  });
+}
+
+/// Loads that are boxes once some lane dimensions are fixed: a loop over those, one copy per turn. Rows of a table chosen
+/// by an index, diagonals, strided rows.
+bool Vectorizer::loadByRows(tile::LoadOp op, const View &dst, Context &context) {
+  Dims looped = 0, direct = 0;
+  SmallVector<std::optional<Affine>> forms;
+  for (Value index : op.getIndices()) {
+    auto form = affineOf(index);
+    int dim = form ? form->onlyDim() : -1;
+    bool isBox = form && (form->dims() == 0 || (dim >= 0 && form->coefs[dim] == 1));
+    if (!isBox)
+      looped |= form ? form->dims() : dimsOf(index);
+    else if (dim >= 0 && (direct & (1u << dim)))
+      looped |= 1u << dim;
+    else if (dim >= 0)
+      direct |= 1u << dim;
+    forms.push_back(std::move(form));
+  }
+  Dims whole = direct & ~looped;
+  bool onChip = tile::isOnChip(tile::scopeOf(op.getBuffer()));
+  if (whole == 0 || (dimsOf(op.getResult()) & ~(whole | looped)))
+    return false;
+  if (context.mask && (dimsOf(context.mask) & ~looped) && onChip)
+    return false;
+  Context loop(context);
+  if (context.mask && (dimsOf(context.mask) & ~looped))
+    loop.mask = nullptr; // a global load cannot fail
+  forEachLane(loop, looped, [&](Lane &lane) {
+    Context row(loop);
+    row.mask = nullptr;
+    for (unsigned dim = 0; dim < numDims(); ++dim)
+      if (looped & (1u << dim)) {
+        row.domain.lo[dim] = lane.ivs[dim];
+        row.domain.size[dim] = math.constant(1);
+      }
+    View src;
+    src.buffer = scalars.lookupOrDefault(op.getBuffer());
+    for (auto [index, form] : llvm::zip(op.getIndices(), forms)) {
+      int dim = form ? form->onlyDim() : -1;
+      bool isWhole = dim >= 0 && form->coefs[dim] == 1 && (whole & (1u << dim));
+      src.map.push_back(isWhole ? dim : -1);
+      src.offsets.push_back(isWhole ? form->start : math.toIndex(laneValue(index, lane, loop)));
+    }
+    emitCopy(dst, src, row, op.getPadAttr());
+  });
+  return true;
+}
+
+/// Loads with `i / c` or `i % c`: a loop over the multiples of c, one box per turn.
+bool Vectorizer::loadByBlocks(tile::LoadOp op, const View &dst, Context &context) {
+  if (context.mask)
+    return false;
+  // Ops of the indices, operands first.
+  SetVector<Operation *> ops;
+  std::function<void(Value)> collect = [&](Value value) {
+    Operation *def = value.getDefiningOp();
+    if (isUniform(value) || !def || ops.contains(def) || !isPure(def))
+      return;
+    for (Value operand : def->getOperands())
+      collect(operand);
+    ops.insert(def);
+  };
+  for (Value index : op.getIndices())
+    collect(index);
+  int dim = -1;
+  int64_t block = 0;
+  SmallVector<Operation *> folded;
+  for (Operation *def : ops) {
+    if (!isa<arith::FloorDivSIOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(def))
+      continue;
+    auto form = affineOf(def->getOperand(0));
+    auto size = tile::constantOf(scalarOf(def->getOperand(1)));
+    if (!form || !size || *size < 2)
+      return false;
+    int only = form->onlyDim();
+    if (only < 0 || form->coefs[only] != 1 || tile::constantOf(form->start) != std::optional<int64_t>(0) ||
+        (dim >= 0 && (dim != only || block != *size)))
+      return false;
+    dim = only, block = *size;
+    folded.push_back(def);
+  }
+  // A compact loop only: many tiny blocks are no gain over lanes.
+  if (dim < 0 || block * 64 < bounds[dim])
+    return false;
+  DenseMap<Value, Affine> saved = affine;
+  OpBuilder::InsertionGuard guard(builder);
+  Value turns = math.constant((bounds[dim] + block - 1) / block);
+  auto loop = builder.create<scf::ForOp>(math.location, math.constant(0), turns, math.constant(1));
+  builder.setInsertionPointToStart(loop.getBody());
+  Value first = math.mul(loop.getInductionVar(), block);
+  for (Operation *def : ops) {
+    if (!llvm::is_contained(folded, def)) {
+      computeAffine(def);
+      continue;
+    }
+    Affine form;
+    form.coefs.assign(numDims(), 0);
+    if (isa<arith::RemSIOp, arith::RemUIOp>(def)) {
+      form.start = math.sub(math.constant(0), first);
+      form.coefs[dim] = 1;
+    } else {
+      form.start = loop.getInductionVar();
+    }
+    affine[def->getResult(0)] = form;
+  }
+  LoadInfo info = classify(scalars.lookupOrDefault(op.getBuffer()), op.getIndices(), /*isLoad=*/true);
+  if (info.kind == LoadInfo::Scalar) {
+    affine = std::move(saved);
+    loop.erase();
+    return false;
+  }
+  Context turn(context);
+  Value &lo = turn.domain.lo[dim], &size = turn.domain.size[dim];
+  Value hi = math.add(lo, size);
+  if (tile::constantOf(lo) == std::optional<int64_t>(0) && tile::constantOf(hi))
+    lo = first;
+  else
+    lo = math.min(math.max(first, lo), hi);
+  Value end = math.add(first, math.constant(block));
+  if (!tile::constantOf(hi) || *tile::constantOf(hi) % block != 0)
+    end = math.max(math.min(end, hi), lo);
+  bool exact = lo == first && tile::constantOf(hi) && *tile::constantOf(hi) % block == 0;
+  size = exact ? math.constant(block) : math.sub(end, lo);
+  emitCopy(dst, info.view, turn, op.getPadAttr());
+  affine = std::move(saved);
+  return true;
+}
+
+/// table[..., index] of a tile, the index being any expression: tile.gather along the last dimension.
+bool Vectorizer::loadThroughIndexTile(tile::LoadOp op, const View &dst, Context &context) {
+  auto type = cast<MemRefType>(op.getBuffer().getType());
+  if (context.mask || !tile::isOnChip(tile::scopeOf(type)) || type.getRank() == 0)
+    return false;
+  Value last = op.getIndices().back();
+  SmallVector<int64_t> order;
+  View table;
+  table.buffer = scalars.lookupOrDefault(op.getBuffer());
+  for (Value index : op.getIndices().drop_back()) {
+    auto form = affineOf(index);
+    int dim = form ? form->onlyDim() : -1;
+    if (dim < 0 || form->coefs[dim] != 1 || llvm::is_contained(order, dim))
+      return false;
+    order.push_back(dim);
+    table.map.push_back(dim);
+    table.offsets.push_back(form->start);
+  }
+  // The gathered dimension: the one that only the last index has.
+  Dims rest = dimsOf(last);
+  for (int64_t dim : order)
+    rest &= ~(1u << dim);
+  if (rest == 0 || (rest & (rest - 1)))
+    return false;
+  order.push_back(llvm::countr_zero(rest));
+  if (ArrayRef<int64_t>(dst.map) != ArrayRef<int64_t>(order))
+    return false;
+
+  View index = newTemporary(order, builder.getI32Type());
+  Value narrow = last;
+  if (auto cast = last.getDefiningOp<arith::IndexCastOp>(); cast && cast.getIn().getType().isInteger(32))
+    narrow = cast.getIn();
+  if (!narrow.getType().isInteger(32)) {
+    OpBuilder body(op);
+    if (last.getType().isIndex())
+      narrow = body.create<arith::IndexCastOp>(op.getLoc(), body.getI32Type(), last);
+    else
+      return false;
+    addDims(narrow, dimsOf(last));
+    computeAffine(narrow.getDefiningOp());
+  }
+  evaluate(narrow, index, context);
+  SmallVector<Value> buffers, offsets, sizes;
+  boxOf(dst, context, buffers, offsets, sizes);
+  boxOf(table, context, buffers, offsets, sizes);
+  // boxOf skipped the table's last dimension: it is whole.
+  offsets.push_back(math.constant(0));
+  sizes.push_back(math.constant(type.getShape().back()));
+  boxOf(index, context, buffers, offsets, sizes);
+  builder.create<tile::GatherOp>(math.location, buffers, offsets, sizes);
+  return true;
+}
+
+} // namespace tilewright::passes::vectorize
