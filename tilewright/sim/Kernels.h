@@ -14,7 +14,8 @@ namespace tilewright::sim {
 /// A view with every scalar evaluated and its memory found. Strides count elements.
 struct ResolvedView {
   std::byte *data = nullptr; ///< first element
-  uint64_t address = UINT64_MAX; ///< on-chip byte address of the first element; max: unknown (bank conflicts)
+  /// On-chip byte address of the first element, for bank conflicts; the maximum: unknown.
+  uint64_t address = UINT64_MAX;
   DType type = DType::F32;
   uint8_t rank = 0;
   std::array<int64_t, kMaxRank> sizes{};
@@ -32,21 +33,22 @@ struct ResolvedOp {
   std::array<int64_t, 8> scalars{};
 };
 
-/// Performs the effect of `op` on memory. Operands are in bounds; overlap of source and destination
+/// Performs the effect of `op` on memory. Operands are in bounds and aligned to their elements;
+/// overlap of source and destination
 /// is handled as if sources were read first. Zero-sized boxes do nothing (but a Reduce over nothing
 /// gives its identity). Results are bit-identical
 /// on every ISA level and equal to the reference interpreter's (both use support/Math.h, Reduce.h).
 void execute(const ResolvedOp &op);
 
 /// C[m,n] (+)= A.B as Mmad describes it, on plain strided views.
-void mmad(const ResolvedView &c, const ResolvedView &a, const ResolvedView &b, bool transposeA, bool transposeB,
-          bool init);
+void mmad(const ResolvedView &c, const ResolvedView &a, const ResolvedView &b, bool transposeA,
+          bool transposeB, bool init);
 
 /// Null when this CPU can run the kernels, else what it lacks.
 const char *unsupportedCpuReason();
 
-/// The instruction set levels that this CPU can run, best first. The first one is in use until another
-/// is asked for, as tests do that compare them; false if it can't be.
+/// The instruction set levels that this CPU can run, best first. The first one is in use until
+/// another is asked for, as tests do that compare them; false if it can't be.
 std::vector<std::string> kernelLevels();
 bool useKernelLevel(const std::string &name);
 
