@@ -15,7 +15,7 @@ from . import __version__
 from .env import ENGINES, PREFIX
 from .errors import MissingTorchError, TilewrightError
 
-PACKAGE = str(Path(__file__).resolve().parent)
+PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 
 def parser() -> argparse.ArgumentParser:

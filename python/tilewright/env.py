@@ -62,6 +62,7 @@ class CompileSettings:
     verify_each: bool
     dump_dir: str
     disable: tuple[str, ...]
+    interpret_only: bool  #: nothing is compiled: the kernel is only interpreted as it was built
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ class RunSettings:
 def compile_settings() -> CompileSettings:
     mode = _choice("MODE", MODES)
     disable = os.environ.get(PREFIX + "DISABLE", "")
+    interpreter = _choice("ENGINE", ENGINES) == "interpreter"
     return CompileSettings(
         chip=os.environ.get(PREFIX + "CHIP", "").strip() or "910b3",
         mode=mode if mode != "auto" else ascend_mode(),
@@ -88,6 +90,7 @@ def compile_settings() -> CompileSettings:
         verify_each=_flag("VERIFY_EACH"),
         dump_dir=os.environ.get(PREFIX + "DUMP_IR", ""),
         disable=tuple(s.strip() for s in disable.split(",") if s.strip()),
+        interpret_only=interpreter and not os.environ.get(PREFIX + "STAGE"),
     )
 
 

@@ -36,6 +36,7 @@ def compile_built(built: Built, name: str, settings: env.CompileSettings) -> Any
         verify_each=settings.verify_each,
         dump_dir=settings.dump_dir,
         disable=list(settings.disable),
+        interpret_only=settings.interpret_only,
     )
     if core is None:
         raise diagnostics_error(diagnostics, name)

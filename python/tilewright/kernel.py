@@ -214,7 +214,7 @@ class Kernel:
         settings = env.run_settings()
         timing: Timing | None = getattr(_local, "timing", None)
         time = settings.time or timing is not None
-        engine = "simulator" if timing is not None else settings.engine
+        engine = settings.engine
         trace_file = settings.trace_file
         if trace_file:
             count = next(_trace_numbers)
@@ -256,7 +256,7 @@ class Kernel:
 
     @property
     def stages(self) -> list[str]:
-        return list(self.core.stages)
+        return list(self.core.stages())
 
     @property
     def remarks(self) -> list[Any]:
@@ -265,7 +265,7 @@ class Kernel:
 
     @property
     def sync_points(self) -> list[Any]:
-        return list(self.core.sync_points)
+        return list(self.core.sync_points())
 
     def get_kernel_source(self, kernel_only: bool = True) -> str:
         """The compiled program as text."""

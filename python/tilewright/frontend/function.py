@@ -7,10 +7,10 @@ import ast
 import builtins
 import functools
 import inspect
+import os
 import sys
 import types
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from ..errors import (
@@ -24,7 +24,7 @@ from ..errors import (
 from . import source, trace
 from .rewrite import LOCALS, RUNTIME, Rewritten, rewrite
 
-PACKAGE = str(Path(__file__).resolve().parent.parent)
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 #: Rewritten code by original code: a factory that runs often rewrites its kernel once.
 #: Keyed by identity (codes of different files can be equal); the code object is kept alive.
 _rewritten: dict[int, tuple[types.CodeType, Rewritten]] = {}

@@ -92,3 +92,18 @@ def _exposed(statements: list[ast.stmt], done: set[str], found: set[str]) -> Non
         else:
             found |= _reads(node) - done
             done |= _targets(node)
+
+
+def jumps(statements: Iterable[ast.stmt]) -> set[str]:
+    """Which of `break` and `continue` the statements hold that belong to the loop around them."""
+    found: set[str] = set()
+    stack: list[ast.AST] = list(statements)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Break):
+            found.add("break")
+        elif isinstance(node, ast.Continue):
+            found.add("continue")
+        elif not isinstance(node, (ast.For, ast.While, *SCOPES)):
+            stack.extend(ast.iter_child_nodes(node))
+    return found

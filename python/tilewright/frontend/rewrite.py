@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..errors import Location, compile_error
-from .names import assigned, exposed
+from .names import assigned, exposed, jumps
 
 RUNTIME = "__tw__"
 LOCALS = "__tw_locals__"
@@ -140,10 +140,39 @@ class _Rewriter(ast.NodeTransformer):
 
     def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         result: list[ast.stmt] = []
-        for statement in statements:
+        for position, statement in enumerate(statements):
             new = self.visit(statement)
             result.extend(new if isinstance(new, list) else [new] if new is not None else [])
+            if self.loops and jumps([statement]):
+                result.extend(self.guarded(statements[position + 1 :]))
+                break
         return result or [ast.Pass()]
+
+    def guarded(self, rest: list[ast.stmt]) -> list[ast.stmt]:
+        """Statements behind a `break` or `continue`: they run unless it was taken."""
+        if not rest:
+            return []
+        names = assigned(rest)
+        variable = self.fresh("if")
+        loop = _load(self.loops[-1][0])
+        made = _runtime("guard", self.place(rest[0]), loop, _strings(names), _locals())
+        self.regions.append(variable)
+        body = self.block(rest)
+        self.regions.pop()
+        test = ast.Attribute(_load(variable), "then", ast.Load())
+        result: list[ast.stmt] = [ast.Assign([_store(variable)], made), ast.If(test, body, [])]
+        result.extend(self.drop(variable, names))
+        return self.done(rest[0], result)
+
+    def loop_body(self, variable: str, statements: list[ast.stmt]) -> list[ast.stmt]:
+        """The body of a loop; after a `break` on the device the remaining iterations do nothing."""
+        self.loops.append((variable, len(self.regions)))
+        self.regions.append(variable)
+        broken = "break" in jumps(statements)
+        body = self.guarded(statements) if broken else self.block(statements)
+        self.regions.pop()
+        self.loops.pop()
+        return body
 
     def drop(self, variable: str, names: Sequence[str]) -> list[ast.stmt]:
         """Unbinds the names whose values do not outlive a run-time region."""
@@ -361,14 +390,11 @@ class _Rewriter(ast.NodeTransformer):
             iterable,
             _strings(names),
             _strings(sorted(read_first)),
+            _strings(sorted(jumps(node.body))),
             _locals(),
         )
         result = [self.at(node), ast.Assign([_store(variable)], made)]
-        self.loops.append((variable, len(self.regions)))
-        self.regions.append(variable)
-        body = self.bind(node.target, _load(item)) + self.block(node.body)
-        self.regions.pop()
-        self.loops.pop()
+        body = self.bind(node.target, _load(item)) + self.loop_body(variable, node.body)
         result.append(ast.For(_store(item), _load(variable), body, []))
         result.extend(self.drop(variable, names))
         return self.done(node, result)
@@ -403,27 +429,24 @@ class _Rewriter(ast.NodeTransformer):
             test,
             _strings(names),
             _strings(sorted(read_first)),
+            _strings(sorted(jumps(node.body))),
             _locals(),
         )
         result = [self.at(node.test), ast.Assign([_store(variable)], made)]
-        self.loops.append((variable, len(self.regions)))
-        self.regions.append(variable)
-        body = self.block(node.body)
-        self.regions.pop()
-        self.loops.pop()
+        body = self.loop_body(variable, node.body)
         result.append(ast.For(_store(self.fresh("item")), _load(variable), body, []))
         result.extend(self.drop(variable, names))
         return self.done(node, result)
 
     def _jump(self, node: ast.Break | ast.Continue) -> list[ast.stmt]:
-        """`break` and `continue` of a loop that Python runs; the others were rewritten before."""
+        """`break` and `continue`: Python's own in a loop that Python runs, else a flag is set."""
         if not self.loops:
             return [node]
-        _, outside = self.loops[-1]
+        variable, outside = self.loops[-1]
         regions = ast.Tuple([_load(r) for r in self.regions[outside:]], ast.Load())
         word = ast.Constant("break" if isinstance(node, ast.Break) else "continue")
-        check = ast.Expr(_runtime("jump", self.place(node), word, regions))
-        return self.done(node, [self.at(node), check, node])
+        taken = _method(variable, "jump", self.place(node), word, regions)
+        return self.done(node, [self.at(node), ast.If(taken, [node], [])])
 
     visit_Break = visit_Continue = _jump
 

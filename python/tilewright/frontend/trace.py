@@ -17,7 +17,8 @@ from ..language import builder as building
 from ..language import expr as values
 from ..language.buffer import Buffer, Element
 from ..language.expr import Expr, Var
-from ..language.loops import as_loop, make_range
+from ..language.alloc import alloc_var
+from ..language.loops import ParallelFrame, as_loop, make_range
 from ..language.symbols import Symbolic
 
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
@@ -139,21 +140,59 @@ class Branch(Region):
         return self.gone(scope, "`if`")
 
 
+class Guard(Branch):
+    """The statements behind a `break` or `continue` that was taken on the device or not."""
+
+    def __init__(self, runtime: Runtime, place: int, loop: Loop, names: Any, scope: Any) -> None:
+        cond: Any = True
+        for variable in loop.flags.values():
+            here = values.compare("eq", variable, 0)
+            cond = here if cond is True else values.logical_and(here, cond)
+        super().__init__(runtime, place, cond, names, scope)
+
+    def end(self, scope: Mapping[str, Any]) -> set[str]:
+        gone = super().end(scope)
+        for name in gone:
+            self.runtime.lost[name] = ("part behind `break` or `continue`", self.runtime.lost[name][1])
+        return gone
+
+
 class Loop(Region):
     """`for`: a loop of the kernel over range and the T.* loops, by Python over anything else."""
 
     def __init__(
-        self, runtime: Runtime, place: int, iterable: Any, names: Any, read_first: Any, scope: Any
+        self,
+        runtime: Runtime,
+        place: int,
+        iterable: Any,
+        names: Any,
+        read_first: Any,
+        jumps: tuple[str, ...],
+        scope: Any,
     ) -> None:
         super().__init__(runtime, place, names, scope)
         self.read_first = read_first
         self.frame = as_loop(iterable)
         self.static = self.frame is None
         self.iterable = iterable
+        self.flags: dict[str, Var] = {}
         if self.static and isinstance(iterable, (Expr, Symbolic)):
             raise TypeError(
                 "a number cannot be iterated; write `for i in T.serial(n)` or `for i in range(n)`"
             )
+        if jumps and isinstance(self.frame, ParallelFrame):
+            raise compile_error(
+                f"`{jumps[0]}` in T.Parallel, whose points have no order; use an `if` around the rest",
+                runtime.locations[place],
+            )
+        self.make_flags(jumps)
+
+    def make_flags(self, jumps: tuple[str, ...]) -> None:
+        """One variable of the kernel for each of `break` and `continue` that the body holds."""
+        if not self.static:
+            for word in jumps:
+                self.flags[word] = alloc_var("int32", 0)
+                self.flags[word].rename(f"{word}_taken")
 
     def __iter__(self) -> Iterator[Any]:
         if self.frame is None:
@@ -161,8 +200,26 @@ class Loop(Region):
             return
         # Not a `with`: after an error in the body the builder must not be touched again.
         item = self.frame.__enter__()
+        self.start_iteration()
         yield item
         self.frame.__exit__(None, None, None)
+
+    def start_iteration(self) -> None:
+        if "continue" in self.flags:
+            self.flags["continue"].store(0)
+
+    def jump(self, place: int, word: str, regions: tuple[Region, ...]) -> bool:
+        """True when Python itself shall `break` or `continue`."""
+        if not self.static:
+            self.flags[word].store(1)
+            return False
+        if any(not r.static for r in regions):
+            raise compile_error(
+                f"`{word}` under a condition that is known only on the device, in a loop over Python "
+                "values; loop with T.serial or range instead",
+                self.runtime.locations[place],
+            )
+        return True
 
     def end(self, scope: Mapping[str, Any]) -> set[str]:
         if self.static:
@@ -187,13 +244,22 @@ class WhileLoop(Loop):
     """`while`: by Python when the condition is a Python value, else a loop of the kernel."""
 
     def __init__(
-        self, runtime: Runtime, place: int, test: Any, names: Any, read_first: Any, scope: Any
+        self,
+        runtime: Runtime,
+        place: int,
+        test: Any,
+        names: Any,
+        read_first: Any,
+        jumps: tuple[str, ...],
+        scope: Any,
     ) -> None:
         Region.__init__(self, runtime, place, names, scope)
         self.read_first = read_first
         self.test = test
         self.first = test()
         self.static = not values.is_runtime(self.first)
+        self.flags = {}
+        self.make_flags(jumps)
 
     def __iter__(self) -> Iterator[None]:
         if self.static:
@@ -210,7 +276,12 @@ class WhileLoop(Loop):
         builder = self.runtime.builder
         builder.begin_while()
         self.runtime.at(self.place)
-        builder.while_condition(self.test())
+        if "break" in self.flags:
+            cond = values.logical_and(values.compare("eq", self.flags["break"], 0), self.test)
+        else:
+            cond = self.test()
+        builder.while_condition(cond)
+        self.start_iteration()
         yield None
         builder.end_while()
 
@@ -408,13 +479,17 @@ class Runtime:
         self.at(place)
         return Branch(self, place, cond, names, scope)
 
-    def loop(self, place: int, iterable: Any, names: Any, read_first: Any, scope: Any) -> Loop:
+    def loop(
+        self, place: int, iterable: Any, names: Any, read_first: Any, jumps: Any, scope: Any
+    ) -> Loop:
         self.at(place)
-        return Loop(self, place, iterable, names, read_first, scope)
+        return Loop(self, place, iterable, names, read_first, jumps, scope)
 
-    def while_(self, place: int, test: Any, names: Any, read_first: Any, scope: Any) -> WhileLoop:
+    def while_(
+        self, place: int, test: Any, names: Any, read_first: Any, jumps: Any, scope: Any
+    ) -> WhileLoop:
         self.at(place)
-        return WhileLoop(self, place, test, names, read_first, scope)
+        return WhileLoop(self, place, test, names, read_first, jumps, scope)
 
     def context(self, place: int, inner: Any, count: int, tuple_target: bool) -> Context:
         self.at(place)
@@ -426,13 +501,9 @@ class Runtime:
             )
         return Context(inner, count, tuple_target)
 
-    def jump(self, place: int, word: str, regions: tuple[Region, ...]) -> None:
-        if any(not r.static for r in regions):
-            raise compile_error(
-                f"`{word}` inside a branch or loop that runs on the device is not supported here; use "
-                "`while` with the condition, or an `if` around the rest of the body",
-                self.locations[place],
-            )
+    def guard(self, place: int, loop: Loop, names: Any, scope: Any) -> Guard:
+        self.at(place)
+        return Guard(self, place, loop, names, scope)
 
     def return_(self, place: int, regions: tuple[Region, ...], value: Any) -> Any:
         if any(not r.static for r in regions):

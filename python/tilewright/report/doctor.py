@@ -29,8 +29,7 @@ def _core() -> bool:
     except ImportError as error:
         print(f"extension: missing ({error}); build it with `make build`")
         return False
-    version = getattr(_core, "version_text", lambda: "loaded")
-    print(f"extension: {version() if callable(version) else version}")
+    print(f"extension: {_core.version()}")
     return True
 
 
