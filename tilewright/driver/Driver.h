@@ -45,6 +45,7 @@ struct CompileOptions {
   bool strict = false;        ///< no rounding-changing pass but the partial product
   bool verifyEach = false;    ///< run the checkers after every pass
   std::string dumpDir;        ///< write the IR of every stage here when not empty
+  bool interpretOnly = false; ///< check and keep the tile IR only: for the interpreter
   std::vector<std::string> disable; ///< stages to switch off: "pipeline", "split-rows", ...
 };
 

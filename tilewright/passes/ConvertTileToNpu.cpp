@@ -20,7 +20,7 @@ namespace {
 class CoreProgram {
 public:
   CoreProgram(tile::LaunchOp launch, Core core, bool mixed, func::FuncOp function, IRMapping mapping)
-      : launch(launch), function(function), builder(function.getContext()),
+      : launch(launch), function(function), builder(function.getContext()), hostScalars(function.getContext()),
         lowering{builder, mapping, core, mixed, function, {}, {}} {}
 
   LogicalResult build() {
@@ -28,6 +28,8 @@ public:
     builder.setInsertionPointToStart(entry);
     Location loc = launch.getLoc();
     lowering.zero = builder.create<arith::ConstantIndexOp>(loc, 0);
+    auto first = builder.create<npu::CoreIdOp>(loc, builder.getIndexType());
+    hostScalars.setInsertionPoint(first);
     if (lowering.mixed && lowering.core == Core::AIV)
       lowering.subCore = builder.create<npu::SubCoreIdOp>(loc, builder.getIndexType());
     createBuffers();
@@ -38,8 +40,7 @@ public:
     for (Value extent : ArrayRef(grid).drop_front())
       total = builder.create<arith::MulIOp>(loc, total, extent);
     primeChannels(/*prime=*/true);
-    Value first = builder.create<npu::CoreIdOp>(loc, builder.getIndexType()),
-          step = builder.create<npu::CoreCountOp>(loc, builder.getIndexType());
+    Value step = builder.create<npu::CoreCountOp>(loc, builder.getIndexType());
     auto blocks = builder.create<scf::ForOp>(loc, first, total, step);
     builder.setInsertionPointToStart(blocks.getBody());
     Value id = blocks.getInductionVar();
@@ -67,7 +68,7 @@ private:
 
   tile::LaunchOp launch;
   func::FuncOp function;
-  OpBuilder builder;
+  OpBuilder builder, hostScalars; ///< hostScalars: at the top of the function, before everything that uses them
   BoxLowering lowering;
 };
 
@@ -124,7 +125,7 @@ Value CoreProgram::materialize(Value value) {
   Operation *op = value.getDefiningOp();
   for (Value operand : op->getOperands())
     materialize(operand);
-  builder.clone(*op, lowering.mapping);
+  hostScalars.clone(*op, lowering.mapping);
   return lowering.mapping.lookup(value);
 }
 

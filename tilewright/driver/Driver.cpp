@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tilewright/driver/Driver.h"
+
+#include "tilewright/builder/ModuleHandle.h"
+#include "tilewright/driver/HostProgram.h"
+#include "tilewright/driver/Stages.h"
+#include "tilewright/interp/Interpreter.h"
+#include "tilewright/machine/Machine.h"
+#include "tilewright/passes/Pipelines.h"
+#include "tilewright/sim/Clock.h"
+#include "tilewright/sim/Engine.h"
+#include "tilewright/support/Half.h"
+#include "tilewright/tile/TileOps.h"
+#include "tilewright/to_sim/ToSim.h"
+
+#include "mlir/IR/Verifier.h"
+#include "llvm/Config/llvm-config.h"
+
+#include <bit>
+#include <mutex>
+
+using namespace mlir;
+using namespace tilewright;
+using namespace tilewright::driver;
+
+/// Everything about a compiled kernel. The modules are only read after compile(), under `mutex` where MLIR may intern.
+struct Kernel::Impl {
+  std::unique_ptr<MLIRContext> context;
+  OwningOpRef<ModuleOp> built, final;
+  CompileOptions options;
+  machine::Machine chip;
+  std::string name;
+  std::unique_ptr<HostProgram> host;
+  std::vector<Remark> remarks;
+  std::vector<to_sim::LaunchProgram> launches;
+  /// Per launch, what each operand is: parameter number, or symbol name.
+  struct Operand {
+    int parameter = -1;
+    std::string symbol;
+  };
+  std::vector<std::vector<Operand>> operands;
+  mutable std::mutex mutex;
+
+  RunReport interpret(const std::vector<Argument> &arguments, const std::map<std::string, int64_t> &symbols,
+                      const RunOptions &run) const;
+  RunReport simulate(const std::vector<Argument> &arguments, const std::map<std::string, int64_t> &symbols,
+                     const RunOptions &run) const;
+  int64_t scalarBits(size_t launch, const to_sim::ScalarSource &source, const std::vector<Argument> &arguments,
+                     const std::map<std::string, int64_t> &symbols) const;
+  OwningOpRef<ModuleOp> moduleAfter(StringRef stage) const;
+};
+
+namespace {
+
+func::FuncOp hostFunction(ModuleOp module) {
+  for (func::FuncOp function : module.getOps<func::FuncOp>())
+    if (!function->hasAttr(npu::kCoreAttr))
+      return function;
+  return nullptr;
+}
+
+passes::PipelineOptions pipelineOptions(const CompileOptions &options) {
+  passes::PipelineOptions result;
+  result.chip = options.chip;
+  result.optLevel = options.optLevel;
+  result.verify = options.verifyEach;
+  result.disable = options.disable;
+  return result;
+}
+
+StringRef findingName(sim::FindingKind kind) {
+  switch (kind) {
+  case sim::FindingKind::ReadAfterWrite:
+    return "read-after-write";
+  case sim::FindingKind::WriteAfterRead:
+    return "write-after-read";
+  case sim::FindingKind::WriteAfterWrite:
+    return "write-after-write";
+  case sim::FindingKind::DoubleSet:
+    return "double-set";
+  case sim::FindingKind::FlagReuse:
+    return "flag-reuse";
+  case sim::FindingKind::Uninitialised:
+    return "uninitialised-read";
+  case sim::FindingKind::OutOfBounds:
+    return "out-of-bounds";
+  case sim::FindingKind::UnconsumedFlag:
+    return "unconsumed-flag";
+  case sim::FindingKind::Deadlock:
+    return "deadlock";
+  case sim::FindingKind::CounterOverflow:
+    return "counter-overflow";
+  case sim::FindingKind::AssertFailed:
+    return "assert-failed";
+  case sim::FindingKind::Watchdog:
+    return "watchdog";
+  }
+  return "unknown";
+}
+
+constexpr const char *kPipeNames[] = {"S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX", "ALL"};
+
+SourceLocation locationOf(const sim::Program &program, int32_t index) {
+  if (index < 0 || index >= static_cast<int32_t>(program.locations.size()))
+    return {};
+  const sim::Location &location = program.locations[index];
+  return {location.file, location.line, location.column};
+}
+
+LaunchTiming timingOf(const sim::Program &program, const sim::RunResult &result) {
+  const sim::Timing &timing = result.timing;
+  LaunchTiming out;
+  out.name = program.name;
+  out.cycles = timing.cycles;
+  out.microseconds = timing.microseconds;
+  out.launchMicroseconds = timing.launchMicroseconds;
+  out.launchWarmMicroseconds = timing.launchWarmMicroseconds;
+  out.aicCount = timing.aicCount;
+  out.aivCount = timing.aivCount;
+  double total = std::max(timing.cycles, 1.0);
+  for (unsigned pipe = 0; pipe < sim::kNumPipes; ++pipe) {
+    out.aicBusy[kPipeNames[pipe]] = timing.aic[pipe].busyCycles / total;
+    out.aivBusy[kPipeNames[pipe]] = timing.aiv[pipe].busyCycles / total;
+  }
+  out.gmReadBytes = timing.gmReadBytes;
+  out.gmWriteBytes = timing.gmWriteBytes;
+  out.hbmBytes = timing.hbmBytes;
+  out.exchangeBytes = timing.workspaceReadBytes + timing.workspaceWriteBytes;
+  for (size_t index = 0; index < result.lineCycles.size(); ++index)
+    if (result.lineCycles[index] != 0)
+      out.lineCycles.emplace_back(locationOf(program, index), result.lineCycles[index]);
+  return out;
+}
+
+bool isSync(sim::Opcode op) {
+  return op == sim::Opcode::SetFlag || op == sim::Opcode::WaitFlag || op == sim::Opcode::Barrier ||
+         op == sim::Opcode::BlockSet || op == sim::Opcode::BlockWait;
+}
+
+/// Calls visit(launch, core, code index, instruction) for every synchronisation instruction, in a fixed order.
+template <typename Visit> void forEachSync(const std::vector<to_sim::LaunchProgram> &launches, Visit visit) {
+  for (size_t launch = 0; launch < launches.size(); ++launch)
+    for (sim::CoreKind core : {sim::CoreKind::AIC, sim::CoreKind::AIV}) {
+      const sim::Program &program = launches[launch].program;
+      const auto &code = (core == sim::CoreKind::AIC ? program.aic : program.aiv).code;
+      for (size_t index = 0; index < code.size(); ++index)
+        if (isSync(code[index].op))
+          visit(launch, core, index, code[index]);
+    }
+}
+
+} // namespace
+
+CompileResult driver::compile(std::unique_ptr<builder::ModuleHandle> handle, const CompileOptions &options) {
+  CompileResult result;
+  auto impl = std::make_unique<Kernel::Impl>();
+  impl->options = options;
+  machine::LoadResult chip = machine::loadChip(options.chip);
+  if (!chip.error.empty()) {
+    result.diagnostics.push_back({Severity::Error, chip.error, {}, {}});
+    return result;
+  }
+  impl->chip = chip.machine;
+  impl->built = handle->module->clone();
+  impl->final = std::move(handle->module);
+  impl->context = std::move(handle->context);
+  impl->context->disableMultithreading();
+
+  DiagnosticCollector collector(*impl->context, result.diagnostics, impl->remarks);
+  func::FuncOp function = hostFunction(*impl->built);
+  if (!function || failed(verify(*impl->built)))
+    return result;
+  impl->name = function.getName().str();
+  impl->host = std::make_unique<HostProgram>(function);
+
+  if (!options.interpretOnly) {
+    if (failed(runStages(*impl->final, pipelineOptions(options), options.dumpDir, collector)))
+      return result;
+    func::FuncOp host = hostFunction(*impl->final);
+    bool translated = true;
+    host.walk([&](npu::LaunchOp launch) {
+      auto program = to_sim::translateLaunch(launch);
+      if (failed(program)) {
+        translated = false;
+        return;
+      }
+      impl->launches.push_back(std::move(*program));
+      std::vector<Kernel::Impl::Operand> operands;
+      for (Value operand : launch.getOperands()) {
+        Kernel::Impl::Operand entry;
+        if (auto argument = dyn_cast<BlockArgument>(operand))
+          entry.parameter = argument.getArgNumber();
+        else if (auto symbol = operand.getDefiningOp<tile::SymbolOp>())
+          entry.symbol = symbol.getName().str();
+        operands.push_back(entry);
+      }
+      impl->operands.push_back(std::move(operands));
+    });
+    if (!translated)
+      return result;
+  }
+  result.kernel = std::make_shared<const Kernel>(std::move(impl));
+  return result;
+}
+
+Kernel::Kernel(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+Kernel::~Kernel() = default;
+
+const std::string &Kernel::name() const { return impl->name; }
+const std::vector<Parameter> &Kernel::parameters() const { return impl->host->parameters(); }
+const std::vector<Remark> &Kernel::remarks() const { return impl->remarks; }
+
+std::vector<std::vector<int64_t>> Kernel::outputShapes(const std::vector<Argument> &inputs, std::string &error) const {
+  std::map<std::string, int64_t> symbols;
+  error = impl->host->bind(inputs, /*withOutputs=*/false, symbols);
+  return error.empty() ? impl->host->outputShapes(symbols, error) : std::vector<std::vector<int64_t>>();
+}
+
+RunReport Kernel::run(const std::vector<Argument> &arguments, const RunOptions &options) const {
+  std::map<std::string, int64_t> symbols;
+  RunReport report;
+  report.error = impl->host->bind(arguments, /*withOutputs=*/true, symbols);
+  if (!report.error.empty()) {
+    report.ok = false;
+    return report;
+  }
+  return options.engine == Engine::Interpreter ? impl->interpret(arguments, symbols, options)
+                                               : impl->simulate(arguments, symbols, options);
+}
+
+OwningOpRef<ModuleOp> Kernel::Impl::moduleAfter(StringRef stage) const {
+  OwningOpRef<ModuleOp> module = built->clone();
+  if (stage.empty() || stage == "tile")
+    return module;
+  if (failed(runStagesUntil(*module, pipelineOptions(options), stage)))
+    return nullptr;
+  return module;
+}
+
+RunReport Kernel::Impl::interpret(const std::vector<Argument> &arguments, const std::map<std::string, int64_t> &symbols,
+                                  const RunOptions &run) const {
+  RunReport report;
+  OwningOpRef<ModuleOp> module;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    module = moduleAfter(run.stage);
+  }
+  if (!module) {
+    report.ok = false;
+    report.error = "there is no stage '" + run.stage + "' that the interpreter can run";
+    return report;
+  }
+  std::vector<interp::Argument> values;
+  for (const Argument &argument : arguments)
+    values.push_back({argument.data, argument.shape, argument.integer, argument.real});
+  interp::Outcome outcome = interp::interpret(hostFunction(*module), values, symbols);
+  report.ok = outcome.ok;
+  report.error = outcome.error;
+  if (!outcome.ok)
+    report.errorLocation = sourceLocationOf(outcome.location);
+  report.printed = outcome.printed;
+  return report;
+}
+
+/// Scalars travel as 64-bit values: integers extended, floats as bits, f16 and bf16 as f32.
+int64_t Kernel::Impl::scalarBits(size_t launch, const to_sim::ScalarSource &source, const std::vector<Argument> &arguments,
+                                 const std::map<std::string, int64_t> &symbols) const {
+  const Operand &operand = operands[launch][source.operand];
+  if (operand.parameter < 0)
+    return symbols.at(operand.symbol);
+  const Argument &argument = arguments[operand.parameter];
+  if (source.dim >= 0)
+    return argument.shape[source.dim];
+  StringRef dtype = host->parameters()[operand.parameter].dtype;
+  if (dtype == "float64")
+    return std::bit_cast<int64_t>(argument.real);
+  if (dtype == "float16")
+    return std::bit_cast<uint32_t>(roundToHalf(static_cast<float>(argument.real)));
+  if (dtype == "bfloat16")
+    return std::bit_cast<uint32_t>(roundToBfloat(static_cast<float>(argument.real)));
+  if (dtype == "float32")
+    return std::bit_cast<uint32_t>(static_cast<float>(argument.real));
+  return argument.integer;
+}
+
+RunReport Kernel::Impl::simulate(const std::vector<Argument> &arguments, const std::map<std::string, int64_t> &symbols,
+                                 const RunOptions &run) const {
+  RunReport report;
+  int mutant = run.mutant;
+  for (size_t index = 0; index < launches.size(); ++index) {
+    const to_sim::LaunchProgram &launch = launches[index];
+    std::vector<sim::TensorArg> tensors;
+    for (unsigned operand : launch.tensors) {
+      const Argument &argument = arguments[operands[index][operand].parameter];
+      int64_t elements = 1;
+      for (int64_t extent : argument.shape)
+        elements *= extent;
+      tensors.push_back({argument.data, elements});
+    }
+    std::vector<int64_t> scalars;
+    for (const to_sim::ScalarSource &source : launch.scalars)
+      scalars.push_back(scalarBits(index, source, arguments, symbols));
+    sim::RunOptions options;
+    options.time = run.time || !run.traceFile.empty();
+    options.check = run.check;
+    options.trace = !run.traceFile.empty();
+    options.delaySeed = run.delaySeed;
+    options.numThreads = run.numThreads;
+    if (run.mutant >= 0)
+      forEachSync(launches, [&](size_t at, sim::CoreKind core, size_t code, const sim::Insn &) {
+        if (mutant-- == 0 && at == index)
+          options.mutation = sim::Mutation{run.holdProducer ? sim::Mutation::Kind::HoldProducer : sim::Mutation::Kind::Drop, core,
+                                           static_cast<int32_t>(code)};
+      });
+    mutant = run.mutant;
+    sim::RunResult result = sim::run(launch.program, tensors, scalars, chip, options);
+    for (const sim::Finding &finding : result.findings)
+      report.findings.push_back({findingName(finding.kind).str(), finding.message, locationOf(launch.program, finding.location),
+                                 locationOf(launch.program, finding.otherLocation), finding.count});
+    report.printed += result.printed;
+    report.instructions += result.issued;
+    if (!result.ok) {
+      report.ok = false;
+      report.error = result.error;
+      if (!report.findings.empty())
+        report.errorLocation = report.findings.back().location;
+      return report;
+    }
+    if (options.time)
+      report.launches.push_back(timingOf(launch.program, result));
+    if (options.trace) {
+      std::string path = run.traceFile;
+      if (launches.size() > 1) {
+        size_t dot = path.rfind('.');
+        path.insert(dot == std::string::npos ? path.size() : dot, "." + std::to_string(index));
+      }
+      std::string problem = sim::writeTrace(launch.program, result, chip, path);
+      if (!problem.empty()) {
+        report.ok = false;
+        report.error = problem;
+        return report;
+      }
+    }
+  }
+  return report;
+}
+
+std::vector<std::string> Kernel::stages() const { return stageNames(pipelineOptions(impl->options)); }
+
+std::string Kernel::text(const std::string &stage) const {
+  std::lock_guard<std::mutex> lock(impl->mutex);
+  if (stage == "program") {
+    std::string result;
+    for (const to_sim::LaunchProgram &launch : impl->launches)
+      result += sim::toText(launch.program);
+    return result;
+  }
+  if (stage == "npu" || stage.empty())
+    return printModule(*impl->final);
+  OwningOpRef<ModuleOp> module = impl->moduleAfter(stage);
+  return module ? printModule(*module) : "";
+}
+
+std::vector<SyncPoint> Kernel::syncPoints() const {
+  std::vector<SyncPoint> points;
+  forEachSync(impl->launches, [&](size_t launch, sim::CoreKind core, size_t, const sim::Insn &insn) {
+    std::string text = (core == sim::CoreKind::AIC ? "AIC" : "AIV") + std::string(" launch ") + std::to_string(launch) + ": ";
+    std::string p0 = kPipeNames[static_cast<int>(insn.p0)], p1 = kPipeNames[static_cast<int>(insn.p1)];
+    std::string id = " id " + (insn.a >= 0 ? "r" + std::to_string(insn.a) : std::to_string(insn.imm));
+    if (insn.op == sim::Opcode::SetFlag)
+      text += "set_flag " + p0 + "->" + p1 + id;
+    else if (insn.op == sim::Opcode::WaitFlag)
+      text += "wait_flag " + p0 + "->" + p1 + id;
+    else if (insn.op == sim::Opcode::Barrier)
+      text += "barrier " + p0;
+    else
+      text += (insn.op == sim::Opcode::BlockSet ? "block_set " : "block_wait ") + p0 + id;
+    points.push_back({text, locationOf(impl->launches[launch].program, insn.location)});
+  });
+  return points;
+}
+
+std::string driver::versionText() {
+  return "tilewright " TILEWRIGHT_VERSION " (LLVM " LLVM_VERSION_STRING ")";
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "mlir/Pass/PassManager.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tilewright::passes {
+
+struct PipelineOptions {
+  std::string chip = "910b3";
+  int optLevel = 2;                 ///< 0: the plain form of every stage
+  bool verify = false;              ///< run the independent checkers too
+  std::vector<std::string> disable; ///< stages by name: "split-rows", "pipeline", "sync" (barriers everywhere)
+
+  bool has(llvm::StringRef stage) const {
+    return optLevel > 0 && std::find(disable.begin(), disable.end(), stage) == disable.end();
+  }
+};
+
+/// One step of the path of a kernel.
+struct Stage {
+  std::string name; ///< the pass's flag
+  std::function<void(mlir::OpPassManager &)> add;
+};
+
+/// The only ordered list of passes: from tile as built to npu, planned and synchronised, which is what is simulated and
+/// exported. Everything keeps the interpreter's result bit for bit but tile-place-accumulators, the last stage that may change
+/// rounding.
+std::vector<Stage> stagesFor(const PipelineOptions &options);
+
+/// Registers the whole path as `--tilewright-pipeline`.
+void registerPipelines();
+
+} // namespace tilewright::passes
