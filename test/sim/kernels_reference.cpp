@@ -498,12 +498,12 @@ struct Run {
     others[dim] = std::min<int64_t>(n, 1);
     withClass(std::max(classOf(type(0)), classOf(type(1))), [&]<class T>(T) {
       forEachIndex(others, [&](const Index &i) {
-        T running = support::reduceIdentity<T>(kind);
+        T running{};
         Index at = i;
         for (int64_t k = 0; k < n; ++k) {
           at[dim] = c.flags & kReverse ? n - 1 - k : k;
-          running = support::reduceCombine<T>(kind, running,
-                                              support::reduceElement<T>(kind, get<T>(1, at)));
+          T x = support::reduceElement<T>(kind, get<T>(1, at));
+          running = k ? support::reduceCombine<T>(kind, running, x) : x;
           put(at, running);
         }
       });

@@ -29,7 +29,7 @@ struct ReduceRows {
   T (*whole)(const T *in, int64_t n);              ///< a contiguous row at once; may be null
   void (*elements)(T *out, const T *in, int64_t n); ///< reduceElement
   void (*combine)(T *total, const T *in, int64_t n);
-  void (*scan)(T *row, const T *in, int64_t n, int64_t step, T *total);
+  void (*scan)(T *row, const T *in, int64_t n, int64_t step, bool start, T *total);
   T identity;
 };
 
@@ -144,13 +144,15 @@ void combineRow(T *total, const T *in, int64_t n) {
     total[i] = support::reduceCombine<T>(Kind, total[i], in[i]);
 }
 
-/// Running results along a row (forwards or backwards) that go on from *total.
+/// Running results along a row (forwards or backwards) that go on from *total, or start afresh.
 template <class T, ReduceKind Kind>
-void scanRow(T *row, const T *in, int64_t n, int64_t step, T *total) {
+void scanRow(T *row, const T *in, int64_t n, int64_t step, bool start, T *total) {
   T running = *total;
   int64_t i = step > 0 ? 0 : n - 1;
   for (int64_t left = n; left > 0; --left, i += step) {
-    running = support::reduceCombine<T>(Kind, running, element<T, Kind>(in[i]));
+    T x = element<T, Kind>(in[i]);
+    running = start ? x : support::reduceCombine<T>(Kind, running, x);
+    start = false;
     row[i] = running;
   }
   *total = running;
@@ -305,13 +307,14 @@ void scanOuter(const Job &job, const ReduceRows<T> &rows) {
     alignas(64) T totals[kChunk], buffer[kChunk], bufferOut[kChunk];
     for (int64_t i = 0; i < n; i += kChunk) {
       int64_t count = n - i < kChunk ? n - i : kChunk;
-      for (int64_t j = 0; j < count; ++j)
-        totals[j] = rows.identity;
       for (int64_t step = 0; step < length; ++step) {
         int64_t k = reverse ? length - 1 - step : step;
         rows.elements(buffer, source.row(at[1] + i * from[last] + k * from[dim], count, buffer),
                       count);
-        rows.combine(totals, buffer, count);
+        if (step == 0)
+          __builtin_memcpy(totals, buffer, size_t(count) * sizeof(T));
+        else
+          rows.combine(totals, buffer, count);
         int64_t atOut = at[0] + i * to[last] + k * to[dim];
         T *out = sink.begin(atOut, bufferOut);
         for (int64_t j = 0; j < count; ++j)
@@ -338,7 +341,8 @@ void scanLast(const Job &job, const ReduceRows<T> &rows) {
       int64_t i = (reverse ? chunks - 1 - c : c) * kChunk;
       int64_t count = n - i < kChunk ? n - i : kChunk;
       T *out = sink.begin(at[0] + i * to, bufferOut);
-      rows.scan(out, source.row(at[1] + i * from, count, buffer), count, reverse ? -1 : 1, &total);
+      rows.scan(out, source.row(at[1] + i * from, count, buffer), count, reverse ? -1 : 1, c == 0,
+                &total);
       sink.end(at[0] + i * to, count, bufferOut);
     }
   });

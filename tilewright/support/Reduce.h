@@ -18,10 +18,10 @@
 ///  - Several dims: the last dim first, then outward, each over the results of the one inside it.
 ///  - Accumulating: combine(old destination, total) once, at the end.
 /// f16 and bf16 are widened to f32 on the way in, and the end result is rounded once. Integers work
-/// in int32_t (int64_t if source or destination is u32 or i64, uint64_t for u64) and wrap; the result
-/// wraps into the destination type.
-/// A running scan starts from the identity too and takes elements in order (backwards if reversed).
-/// And, Or and Xor on floats see an element as 1 if it is not zero, else 0.
+/// in int32_t (int64_t if source or destination is u32 or i64, uint64_t for u64) and wrap; the
+/// result wraps into the destination type. A running scan starts with its first element and
+/// combines the others in order (from the end if reversed). And, Or and Xor on floats see an
+/// element as 1 if it is not zero, else 0.
 namespace tilewright::support {
 
 enum class ReduceKind : uint8_t { Sum, Max, Min, AbsSum, AbsMax, Prod, And, Or, Xor };
