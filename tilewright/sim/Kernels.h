@@ -34,10 +34,9 @@ struct ResolvedOp {
 };
 
 /// Performs the effect of `op` on memory. Operands are in bounds and aligned to their elements;
-/// overlap of source and destination
-/// is handled as if sources were read first. Zero-sized boxes do nothing (but a Reduce over nothing
-/// gives its identity). Results are bit-identical
-/// on every ISA level and equal to the reference interpreter's (both use support/Math.h, Reduce.h).
+/// overlap of source and destination is handled as if sources were read first. Zero-sized boxes do
+/// nothing (but a Reduce over nothing gives its identity). Results are bit-identical on every ISA
+/// level and equal to the reference interpreter's (both use support/Math.h, Reduce.h).
 void execute(const ResolvedOp &op);
 
 /// C[m,n] (+)= A.B as Mmad describes it, on plain strided views.
