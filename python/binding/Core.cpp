@@ -2,15 +2,10 @@
 //
 // The extension `_core`: the kernel builder and compiled kernels. Objects cross as small values; no MLIR type does.
 #include "tilewright/builder/KernelBuilder.h"
-#include "tilewright/driver/Driver.h"
 
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 namespace nb = nanobind;
@@ -25,6 +20,7 @@ using builder::Operand;
 using builder::Value;
 
 void defineDriver(nb::module_ &m);
+nb::object finish(KernelBuilder &builder);
 
 namespace {
 
@@ -77,11 +73,6 @@ std::vector<builder::Source> sourcesOf(const nb::list &list) {
   return sources;
 }
 
-/// The module of a finished kernel, until it is compiled.
-struct Module {
-  std::unique_ptr<builder::ModuleHandle> handle;
-};
-
 void defineValues(nb::module_ &m) {
   nb::class_<Value>(m, "Value", "A scalar: a run-time value or a constant.")
       .def_static("number", [](nb::handle number) { return numberOf(number); }, "A Python number, which adopts the other operand's type.")
@@ -117,7 +108,6 @@ std::vector<bool> flags(const nb::list &list) {
 }
 
 void defineBuilder(nb::module_ &m) {
-  nb::class_<Module>(m, "Module", "A finished kernel, ready to be compiled once.");
   nb::class_<KernelBuilder>(m, "KernelBuilder", "Builds one kernel function.")
       .def(nb::init<const std::string &>())
       .def("set_location", &KernelBuilder::setLocation)
@@ -180,18 +170,10 @@ void defineBuilder(nb::module_ &m) {
       .def("print_box", &KernelBuilder::printBox)
       .def("print_scalar", &KernelBuilder::printScalar)
       .def("assert_op", &KernelBuilder::assertOp)
-      .def("finish", [](KernelBuilder &self) { return Module{self.finish()}; });
+      .def("finish", &finish, "Checks the function and gives its Module.");
 }
 
 } // namespace
-
-/// Takes the module out of its Python object.
-std::unique_ptr<builder::ModuleHandle> takeModule(nb::handle object) {
-  auto &module = nb::cast<Module &>(object);
-  if (!module.handle)
-    throw builder::BuildError("this module was compiled already; build the kernel again");
-  return std::move(module.handle);
-}
 
 } // namespace tilewright::binding
 

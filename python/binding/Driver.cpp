@@ -2,6 +2,7 @@
 //
 // compile() and Kernel: records of driver/Driver.h as dictionaries and tuples.
 #include "tilewright/builder/KernelBuilder.h"
+#include "tilewright/builder/ModuleHandle.h"
 #include "tilewright/driver/Driver.h"
 
 #include <nanobind/nanobind.h>
@@ -17,9 +18,20 @@ using namespace nb::literals;
 
 namespace tilewright::binding {
 
-std::unique_ptr<builder::ModuleHandle> takeModule(nb::handle object);
-
 namespace {
+
+/// The module of a finished kernel, until it is compiled.
+struct Module {
+  std::unique_ptr<builder::ModuleHandle> handle;
+};
+
+/// Takes the module out of its Python object.
+std::unique_ptr<builder::ModuleHandle> takeModule(nb::handle object) {
+  auto &module = nb::cast<Module &>(object);
+  if (!module.handle)
+    throw builder::BuildError("this module was compiled already; build the kernel again");
+  return std::move(module.handle);
+}
 
 using driver::Kernel;
 
@@ -140,8 +152,16 @@ std::vector<driver::Argument> arguments(const nb::sequence &list) {
 }
 
 nb::tuple compile(nb::handle module, const std::string &chip, const std::string &mode, int optLevel, bool strict, bool verifyEach,
-                  const std::string &dumpDir, std::vector<std::string> disable) {
-  driver::CompileOptions options{chip, mode, optLevel, strict, verifyEach, dumpDir, std::move(disable)};
+                  const std::string &dumpDir, std::vector<std::string> disable, bool interpretOnly) {
+  driver::CompileOptions options;
+  options.chip = chip;
+  options.mode = mode;
+  options.optLevel = optLevel;
+  options.strict = strict;
+  options.verifyEach = verifyEach;
+  options.dumpDir = dumpDir;
+  options.disable = std::move(disable);
+  options.interpretOnly = interpretOnly;
   auto handle = takeModule(module);
   driver::CompileResult result;
   {
@@ -180,7 +200,10 @@ nb::dict run(const Kernel &kernel, const nb::sequence &list, const std::string &
 
 } // namespace
 
+nb::object finish(builder::KernelBuilder &builder) { return nb::cast(Module{builder.finish()}); }
+
 void defineDriver(nb::module_ &m) {
+  nb::class_<Module>(m, "Module", "A finished kernel, ready to be compiled once.");
   nb::class_<Kernel>(m, "Kernel", "A compiled kernel; may be run from several threads.")
       .def_prop_ro("name", &Kernel::name)
       .def_prop_ro("parameters",
@@ -221,7 +244,7 @@ void defineDriver(nb::module_ &m) {
         return list;
       });
   m.def("compile", &compile, "module"_a, "chip"_a = "910b3", "mode"_a = "auto", "opt_level"_a = 2, "strict"_a = false,
-        "verify_each"_a = false, "dump_dir"_a = "", "disable"_a = std::vector<std::string>(),
+        "verify_each"_a = false, "dump_dir"_a = "", "disable"_a = std::vector<std::string>(), "interpret_only"_a = false,
         "Compiles a finished module: (Kernel or None, diagnostics).");
   m.def("version", &driver::versionText);
 }
