@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The names and devices that unmodified scripts use, each in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+pytest.importorskip("torch")
+
+
+def run(tmp_path, text: str, *options: str) -> subprocess.CompletedProcess[str]:
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent(text))
+    command = [sys.executable, "-m", "tilewright", "run", *options, str(script)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def check(tmp_path, text: str) -> str:
+    done = run(tmp_path, text)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_served_modules(tmp_path):
+    check(
+        tmp_path,
+        """
+        import tilelang, tilelang.language as T, tilelang.testing, tilelang.layout
+        import tilelang.jit.kernel
+        from tilelang import language
+        from tilelang.autotuner import *
+        from tilelang.cache import clear_cache
+        from tilelang.profiler import do_bench
+        from tilelang.transform import PassConfigKey
+        from tilelang.utils.tensor import map_torch_type, torch_assert_close
+        import tilewright
+        assert tilelang is tilewright and callable(tilelang.jit) and callable(autotune)
+        assert language is T is tilewright.language
+        assert PassConfigKey.TL_DISABLE_TMA_LOWER == "tl.disable_tma_lower"
+        tilelang.testing.set_random_seed(0)
+        tilelang.cache.clear_cache()
+        """,
+    )
+
+
+def test_modules_that_are_not_served(tmp_path):
+    done = run(tmp_path, "import tilelang.cuda.intrinsics")
+    assert done.returncode == 1 and "is not served by tilewright" in done.stderr
+
+
+def test_npu_device(tmp_path):
+    check(
+        tmp_path,
+        """
+        import torch, torch_npu
+        torch.npu.set_device(15)
+        torch.manual_seed(0)
+        assert torch.npu.is_available() and torch.npu.device_count() > 0
+        a = torch.randn(8, 8).npu().half()
+        b = torch.zeros(8, 8, device="npu:0", dtype=torch.float16)
+        for x in (a, b, a + 1, a[0], a @ b, a.float(), torch.zeros_like(a), torch.cat([a, b]),
+                  torch.ones(2, device=a.device), a.cpu().to("npu"), torch.nn.Linear(8, 8).npu().weight):
+            assert x.device.type == "npu" and x.is_npu and not x.is_cuda, x
+        for x in (a.cpu(), a.to("cpu"), torch.zeros(2), torch.from_numpy(a.cpu().numpy())):
+            assert x.device.type == "cpu", x
+        moved = a.cpu()
+        a.zero_()
+        assert moved.abs().sum() > 0
+        torch.npu.synchronize()
+        """,
+    )
+
+
+def test_cuda_device(tmp_path):
+    check(
+        tmp_path,
+        """
+        import torch
+        assert torch.cuda.is_available() and torch.cuda.get_device_capability() == (9, 0)
+        a = torch.randn(4, 4, device="cuda", requires_grad=True)
+        (a * 2).sum().backward()
+        assert a.grad.device.type == "cuda" and a.is_cuda
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record(); end.record(); torch.cuda.synchronize()
+        assert start.elapsed_time(end) >= 0
+        with torch.device("cuda"):
+            assert torch.ones(2).device.type == "cuda"
+        try:
+            torch.testing.assert_close(a.detach(), a.detach().cpu())
+        except AssertionError as error:
+            assert "device" in str(error)
+        else:
+            raise SystemExit("devices were not compared")
+        print(a)
+        """,
+    )
+
+
+def test_half_products_round_once(tmp_path):
+    check(
+        tmp_path,
+        """
+        import torch
+        import torch.nn.functional as F
+        a, b = torch.randn(2, 33, 65, device="cuda").half(), torch.randn(2, 65, 17, device="cuda").half()
+        ref = (a.float() @ b.float()).half()
+        for found in (a @ b, torch.bmm(a, b), torch.matmul(a, b), torch.einsum("bij,bjk->bik", a, b)):
+            assert found.dtype == torch.float16 and torch.equal(found, ref)
+        assert (a.bfloat16() @ b.bfloat16()).dtype == torch.bfloat16
+        assert F.conv2d(torch.randn(1, 3, 8, 8).half(), torch.randn(4, 3, 3, 3).half()).dtype == torch.float16
+        """,
+    )
+
+
+def test_missing_torch(tmp_path):
+    done = run(
+        tmp_path,
+        """
+        from importlib.machinery import PathFinder
+        find = PathFinder.find_spec
+        PathFinder.find_spec = lambda name, *rest: None if name == "torch" else find(name, *rest)
+        import torch
+        """,
+    )
+    assert done.returncode == 1
+    assert "needs PyTorch, which is not installed" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_kernel_on_mixed_devices(tmp_path):
+    done = run(
+        tmp_path,
+        """
+        import tilelang, tilelang.language as T, torch
+        @tilelang.jit
+        def add(A, B):
+            A: T.Tensor((8,), "float32")
+            B: T.Tensor((8,), "float32")
+            C = T.empty((8,), "float32")
+            with T.Kernel(1, threads=128):
+                for i in T.Parallel(8):
+                    C[i] = A[i] + B[i]
+            return C
+        a = torch.ones(8).cuda()
+        c = add(a, a)
+        assert c.device.type == "cuda" and c[0] == 2
+        add(a, torch.ones(8))
+        """,
+        "--engine",
+        "interpreter",
+    )
+    assert done.returncode == 1
+    assert "argument 'B' is on the CPU while others are on cuda:0" in done.stderr
+
+
+def test_child_processes_are_served(tmp_path):
+    check(
+        tmp_path,
+        """
+        import subprocess, sys
+        code = "import tilelang, torch; assert torch.cuda.is_available()"
+        subprocess.run([sys.executable, "-c", code], check=True)
+        """,
+    )
