@@ -108,4 +108,67 @@ def ConvertTileToNpu : Pass<"convert-tile-to-npu", "::mlir::ModuleOp"> {
                            "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect", "::mlir::func::FuncDialect"];
 }
 
+def NpuPlanMemory : Pass<"npu-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "give every buffer its address";
+  let description = [{
+    Needs: device functions in the npu dialect.
+    Guarantees: every npu.alloc but scalar variables has an address; buffers that are needed at the same time do not overlap;
+    all slots of a rotating buffer are resident. Buffers of one name in space `workspace` have one address in both functions
+    of a launch, and `npu.workspace` on the functions says how many bytes a core group has. If all fits without sharing,
+    nothing is shared. If sharing does not suffice, rotating buffers lose slots, with a remark; then it is an error that lists
+    all buffers.
+    Leaves alone: everything but `address`, and `slots` and npu.advance in that case.
+
+    Example: test/passes/npu-plan-memory.mlir.
+  }];
+  let options = [Option<"chip", "chip", "std::string", "\"910b3\"", "chip whose memory sizes hold">];
+  let dependentDialects = ["::tilewright::npu::NpuDialect"];
+}
+
+def NpuVerifyPlan : Pass<"npu-verify-plan", "::mlir::ModuleOp"> {
+  let summary = "check the addresses that npu-plan-memory gave";
+  let description = [{
+    Needs: npu-plan-memory, or a plan from elsewhere.
+    Guarantees: addresses are aligned and within the memory; no read can see what a write to another buffer left behind.
+    The check follows the contents of buffers and shares no code with the planner's live ranges.
+    Leaves alone: everything.
+
+    Example: test/passes/npu-verify-plan.mlir.
+  }];
+  let options = [Option<"chip", "chip", "std::string", "\"910b3\"", "chip whose memory sizes hold">];
+}
+
+def NpuInsertSync : Pass<"npu-insert-sync", "::mlir::func::FuncOp"> {
+  let summary = "order conflicting accesses of a device function with flags and barriers";
+  let description = [{
+    Needs: npu-plan-memory; a function with `npu.core`, and no flag or barrier in it (else it is left alone).
+    Guarantees: on one core, any two accesses to common bytes of which one writes are ordered, for all trip counts; every
+    event set is awaited once, none is set twice, at most `ids` per pair of pipes. Slots of a rotating buffer are ordered one
+    by one, so that loads run ahead; their events are set once at the top of the function and awaited at its end. Accesses to
+    arguments by different logical blocks stay unordered, and so does what different cores do.
+    `mode=barrier-all` puts a barrier for all pipes after every op.
+    Leaves alone: the ops that are there, cross-core signals among them.
+
+    Example: test/passes/npu-insert-sync.mlir.
+  }];
+  let options = [
+    Option<"mode", "mode", "std::string", "\"minimal\"", "minimal or barrier-all">,
+    Option<"maxIds", "ids", "unsigned", "8", "event ids per pair of pipes">
+  ];
+  let dependentDialects = ["::tilewright::npu::NpuDialect"];
+}
+
+def NpuVerifySync : Pass<"npu-verify-sync", "::mlir::func::FuncOp"> {
+  let summary = "check flags and barriers of a device function on unrolled traces";
+  let description = [{
+    Needs: npu-plan-memory; flags and barriers from anywhere.
+    Guarantees: on traces with several numbers of turns and choices of branches, all conflicting accesses of one core are
+    ordered; no event is set twice, awaited before it is set or left set. Shares no code with npu-insert-sync.
+    Leaves alone: everything.
+
+    Example: test/passes/npu-verify-sync.mlir.
+  }];
+  let options = [Option<"maxIds", "ids", "unsigned", "8", "event ids per pair of pipes">];
+}
+
 #endif

@@ -119,8 +119,7 @@ FailureOr<Operand> Translator::operand(Operation *op, const Box &box) {
       return op->emitError("a buffer must be an argument of the function or an npu.alloc");
     if (*space == sim::Space::GM)
       result.view.tensor = sim::kWorkspace;
-    int64_t address = int64_t(alloc.getAddress().value_or(0));
-    base = CodeBuilder::imm(*space == sim::Space::GM ? address / sim::byteSize(*dtype) : address);
+    base = addressOf(alloc, *space == sim::Space::GM ? sim::byteSize(*dtype) : 1);
   }
 
   SmallVector<Ref> steps = strides(buffer);
@@ -158,6 +157,15 @@ FailureOr<Operand> Translator::operand(Operation *op, const Box &box) {
   return result;
 }
 
+/// Address of slot 0 in units of `unit` bytes. Each core group has its own part of the workspace.
+sim::Ref Translator::addressOf(npu::AllocOp alloc, int64_t unit) {
+  Ref address = CodeBuilder::imm(int64_t(alloc.getAddress().value_or(0)) / unit);
+  if (npu::spaceOf(alloc.getResult()) != npu::Space::Workspace)
+    return address;
+  Ref part = CodeBuilder::imm(tables.out.program.workspaceBytesPerCore / unit);
+  return code.add(code.mul(code.pure(Opcode::CoreId, DType::I64, {}), part), address);
+}
+
 LogicalResult Translator::alloc(npu::AllocOp op) {
   auto type = cast<MemRefType>(op.getType());
   npu::Space space = npu::spaceOf(type);
@@ -174,6 +182,11 @@ LogicalResult Translator::alloc(npu::AllocOp op) {
   }
   if (!op.getAddress())
     return op.emitError("buffer ") << op.getName() << " has no address; run npu-plan-memory first";
+  int64_t end = int64_t(*op.getAddress()) + op.getSlotBytes() * int64_t(op.getSlots());
+  if (space == npu::Space::Workspace && end > tables.out.program.workspaceBytesPerCore)
+    return op.emitError("exchange buffer ")
+           << op.getName()
+           << " ends beyond the workspace of the functions; run npu-plan-memory first";
   sim::BufferInfo info;
   info.name = op.getName().str();
   info.core = kind;
@@ -187,11 +200,11 @@ LogicalResult Translator::alloc(npu::AllocOp op) {
     return success();
 
   int64_t unit = info.space == sim::Space::GM ? sim::byteSize(*dtype) : 1;
-  Rotation rotation{code.newReg(), code.newReg(), info.address / unit, info.bytes / unit,
+  Rotation rotation{code.newReg(), code.newReg(), addressOf(op, unit), info.bytes / unit,
                     info.slots};
   code.move(rotation.slot, CodeBuilder::imm(rotation.slots - 1));
   code.move(rotation.address,
-            CodeBuilder::imm(rotation.first + (rotation.slots - 1) * rotation.step));
+            code.add(rotation.first, CodeBuilder::imm((rotation.slots - 1) * rotation.step)));
   rotations[op.getResult()] = rotation;
   return success();
 }
@@ -211,15 +224,16 @@ void Translator::advance(const Rotation &rotation) {
   };
   if (rotation.slots == 2) {
     emit(Opcode::Xor, rotation.slot, slot, CodeBuilder::imm(1));
-    emit(Opcode::Sub, rotation.address, CodeBuilder::imm(2 * rotation.first + rotation.step),
-         address);
+    // The sum of both addresses, less the current one.
+    Ref sum = code.add(code.add(rotation.first, rotation.first), CodeBuilder::imm(rotation.step));
+    emit(Opcode::Sub, rotation.address, sum, address);
     return;
   }
   emit(Opcode::Add, rotation.slot, slot, CodeBuilder::imm(1));
   emit(Opcode::Add, rotation.address, address, CodeBuilder::imm(rotation.step));
   Ref wraps = code.here(Opcode::CmpEQ, DType::I64, slot, CodeBuilder::imm(rotation.slots));
   emit(Opcode::Select, rotation.slot, wraps, CodeBuilder::imm(0), slot);
-  emit(Opcode::Select, rotation.address, wraps, CodeBuilder::imm(rotation.first), address);
+  emit(Opcode::Select, rotation.address, wraps, rotation.first, address);
 }
 
 /// `id` plus the current slot of `rotating`; without slots, just `id`.

@@ -119,10 +119,11 @@ FailureOr<LaunchProgram> to_sim::translateLaunch(npu::LaunchOp launch) {
   Tables tables(out, launch);
   if (failed(describeTensors(out, functions)))
     return failure();
-  for (auto [function, kind] : llvm::zip(functions, kinds)) {
+  for (func::FuncOp function : functions)
     if (auto bytes = function->getAttrOfType<IntegerAttr>(npu::kWorkspaceAttr))
       out.program.workspaceBytesPerCore =
           std::max(out.program.workspaceBytesPerCore, bytes.getInt());
+  for (auto [function, kind] : llvm::zip(functions, kinds)) {
     sim::CoreProgram &core = kind == sim::CoreKind::AIC ? out.program.aic : out.program.aiv;
     if (failed(Translator(tables, core, kind, function).run()))
       return failure();

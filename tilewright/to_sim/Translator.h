@@ -73,7 +73,8 @@ private:
   /// elements in the workspace). They change, so pure code must not read them.
   struct Rotation {
     int32_t slot, address;
-    int64_t first, step, slots;
+    Ref first; ///< address of slot 0
+    int64_t step, slots;
   };
   llvm::DenseMap<mlir::Value, Rotation> rotations;
   llvm::DenseMap<mlir::Value, int32_t> variables; ///< `reg` buffers
@@ -106,6 +107,7 @@ private:
   Ref extent(mlir::Value buffer, int dim);
   llvm::SmallVector<Ref> strides(mlir::Value buffer);
   mlir::FailureOr<Operand> operand(mlir::Operation *op, const Box &box);
+  Ref addressOf(npu::AllocOp alloc, int64_t unit);
   mlir::LogicalResult alloc(npu::AllocOp op);
   void advance(const Rotation &rotation);
   Ref slotPlus(mlir::Value rotating, int64_t id);

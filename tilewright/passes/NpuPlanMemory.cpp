@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// npu-plan-memory: give every on-chip buffer and every exchange buffer its address.
+
+#include "tilewright/machine/Machine.h"
+#include "tilewright/passes/NpuLiveness.h"
+#include "tilewright/passes/Passes.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <numeric>
+
+#define DEBUG_TYPE "npu-plan-memory"
+
+using namespace mlir;
+
+namespace tilewright::passes {
+#define GEN_PASS_DEF_NPUPLANMEMORY
+#include "tilewright/passes/Passes.h.inc"
+
+namespace {
+
+constexpr int64_t kLine = 512; ///< alignment of L1, L0C and the workspace
+constexpr int64_t kBlock = 32; ///< alignment of UB
+constexpr int64_t kBankPeriod =
+    512; ///< two UB sources are free of conflicts 256 bytes apart, modulo this
+
+/// One buffer to place.
+struct Tile {
+  npu::AllocOp alloc;
+  int64_t bytes = 0; ///< all slots
+  LiveRange live;
+  int parity = -1; ///< wanted: base modulo 512 is 256 * parity; -1: any
+  int64_t address = 0;
+};
+
+/// One memory of one core.
+struct Memory {
+  npu::Space space;
+  StringRef name, longName;
+  int64_t capacity = 0, alignment = kLine;
+};
+
+std::string kib(int64_t bytes) {
+  if (bytes % 1024 == 0)
+    return std::to_string(bytes / 1024) + " KiB";
+  return std::to_string(bytes) + " bytes";
+}
+
+std::string dtypeName(Type type) {
+  if (type.isF16())
+    return "float16";
+  if (type.isBF16())
+    return "bfloat16";
+  if (type.isF32())
+    return "float32";
+  if (type.isF64())
+    return "float64";
+  if (type.isInteger(1))
+    return "bool";
+  std::string text;
+  if (auto integer = dyn_cast<IntegerType>(type)) {
+    text = integer.isUnsigned() ? "uint" : "int";
+    return text + std::to_string(integer.getWidth());
+  }
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+/// "128x256 float32, 128 KiB x 2 slots".
+std::string sizeText(npu::AllocOp alloc) {
+  auto type = cast<MemRefType>(alloc.getType());
+  std::string text;
+  for (int64_t extent : type.getShape())
+    text += (text.empty() ? "" : "x") + std::to_string(extent);
+  text += (text.empty() ? "" : " ") + dtypeName(type.getElementType()) + ", " +
+          kib(alloc.getSlotBytes());
+  if (alloc.getSlots() > 1)
+    text += " x " + std::to_string(alloc.getSlots()) + " slots";
+  return text;
+}
+
+std::string lineText(Location loc) {
+  auto file = loc->findInstanceOf<FileLineColLoc>();
+  return file ? "line " + std::to_string(file.getLine()) : "line unknown";
+}
+
+/// Address of the first byte at or after `from` that suits the tile.
+int64_t suitable(const Tile &tile, int64_t from, const Memory &memory, bool useBanks) {
+  if (!useBanks || tile.parity < 0)
+    return llvm::alignTo(from, memory.alignment);
+  return llvm::alignTo(from, kBankPeriod, tile.parity * kBankPeriod / 2);
+}
+
+/// One after the other, nothing shared. Returns the end.
+int64_t placeApart(MutableArrayRef<Tile> tiles, const Memory &memory, bool useBanks) {
+  int64_t end = 0;
+  for (Tile &tile : tiles) {
+    tile.address = suitable(tile, end, memory, useBanks);
+    end = tile.address + tile.bytes;
+  }
+  return end;
+}
+
+/// Best fit in the given order: each tile into the smallest gap among those it lives together with.
+/// Returns the highest end.
+int64_t placeShared(MutableArrayRef<Tile> tiles, ArrayRef<unsigned> order, const Memory &memory,
+                    bool useBanks) {
+  int64_t peak = 0;
+  SmallVector<unsigned> placed;
+  for (unsigned index : order) {
+    Tile &tile = tiles[index];
+    SmallVector<std::pair<int64_t, int64_t>> taken;
+    for (unsigned other : placed)
+      if (tiles[other].live.meets(tile.live))
+        taken.push_back({tiles[other].address, tiles[other].address + tiles[other].bytes});
+    llvm::sort(taken);
+    int64_t best = -1, bestGap = 0, end = 0;
+    for (auto [from, to] : taken) {
+      int64_t address = suitable(tile, end, memory, useBanks);
+      if (address + tile.bytes <= from && (best < 0 || from - end < bestGap)) {
+        best = address;
+        bestGap = from - end;
+      }
+      end = std::max(end, to);
+    }
+    tile.address = best >= 0 ? best : suitable(tile, end, memory, useBanks);
+    peak = std::max(peak, tile.address + tile.bytes);
+    placed.push_back(index);
+  }
+  return peak;
+}
+
+/// Orders to try: by bytes times length, by bytes, by start, by length.
+SmallVector<SmallVector<unsigned>> ordersOf(ArrayRef<Tile> tiles) {
+  SmallVector<unsigned> plain(tiles.size());
+  std::iota(plain.begin(), plain.end(), 0u);
+  auto length = [&](unsigned i) { return int64_t(tiles[i].live.last - tiles[i].live.first + 1); };
+  auto sorted = [&](auto key) {
+    SmallVector<unsigned> order = plain;
+    llvm::sort(order,
+               [&](unsigned a, unsigned b) { return std::pair(key(a), a) < std::pair(key(b), b); });
+    return order;
+  };
+  SmallVector<SmallVector<unsigned>> orders;
+  orders.push_back(
+      sorted([&](unsigned i) { return std::pair(-tiles[i].bytes * length(i), int64_t(0)); }));
+  orders.push_back(sorted([&](unsigned i) { return std::pair(-tiles[i].bytes, -length(i)); }));
+  orders.push_back(
+      sorted([&](unsigned i) { return std::pair(int64_t(tiles[i].live.first), -tiles[i].bytes); }));
+  orders.push_back(sorted([&](unsigned i) { return std::pair(-length(i), -tiles[i].bytes); }));
+  return orders;
+}
+
+/// Most bytes that are live at one position: no plan needs less.
+int64_t peakOf(ArrayRef<Tile> tiles) {
+  int64_t peak = 0;
+  for (const Tile &at : tiles) {
+    int64_t sum = 0;
+    for (const Tile &tile : tiles)
+      if (tile.live.first <= at.live.first && at.live.first <= tile.live.last)
+        sum += tile.bytes;
+    peak = std::max(peak, sum);
+  }
+  return peak;
+}
+
+/// Gives the two sources of element-wise ops different parities: heaviest pairs first, an odd cycle
+/// leaves its lightest pair in conflict.
+void chooseParities(MutableArrayRef<Tile> tiles, func::FuncOp function) {
+  DenseMap<Value, unsigned> indexOf;
+  for (auto [index, tile] : llvm::enumerate(tiles))
+    indexOf[tile.alloc.getResult()] = unsigned(index);
+  llvm::MapVector<std::pair<unsigned, unsigned>, int64_t> weights;
+  function.walk([&](npu::ElementwiseOp op) {
+    if (op.getBuffers().size() < 3)
+      return;
+    auto a = indexOf.find(op.getBuffers()[op.getBuffers().size() - 2]),
+         b = indexOf.find(op.getBuffers().back());
+    if (a == indexOf.end() || b == indexOf.end() || a->second == b->second)
+      return;
+    int64_t weight = tiles[a->second].alloc.getSlotBytes();
+    for (Operation *parent = op->getParentOp(); parent != function.getOperation();
+         parent = parent->getParentOp())
+      if (isa<scf::ForOp>(parent) && weight < (int64_t(1) << 40))
+        weight *= 8;
+    weights[std::minmax(a->second, b->second)] += weight;
+  });
+  auto pairs = weights.takeVector();
+  llvm::sort(pairs, [](const auto &a, const auto &b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
+
+  // Union-find; `flip` is the parity relative to the parent.
+  SmallVector<unsigned> parent(tiles.size());
+  SmallVector<int> flip(tiles.size(), 0);
+  std::iota(parent.begin(), parent.end(), 0u);
+  auto find = [&](unsigned i) {
+    int parity = 0;
+    for (; parent[i] != i; i = parent[i])
+      parity ^= flip[i];
+    return std::pair(i, parity);
+  };
+  for (auto [pair, weight] : pairs) {
+    auto [rootA, parityA] = find(pair.first);
+    auto [rootB, parityB] = find(pair.second);
+    if (rootA == rootB)
+      continue;
+    parent[rootB] = rootA;
+    flip[rootB] = parityA ^ parityB ^ 1;
+  }
+  for (auto [pair, weight] : pairs)
+    for (unsigned i : {pair.first, pair.second})
+      tiles[i].parity = find(i).second;
+}
+
+struct NpuPlanMemoryPass : impl::NpuPlanMemoryBase<NpuPlanMemoryPass> {
+  using NpuPlanMemoryBase::NpuPlanMemoryBase;
+
+  void runOnOperation() override {
+    machine::LoadResult chipFile = machine::loadChip(chip);
+    if (!chipFile.error.empty()) {
+      getOperation().emitError(chipFile.error);
+      return signalPassFailure();
+    }
+    const machine::Machine &machine = chipFile.machine;
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (!function->hasAttr(npu::kCoreAttr))
+        continue;
+      for (const Memory &memory :
+           {Memory{npu::Space::UB, "UB", "unified buffer", machine.ubBytes, kBlock},
+            Memory{npu::Space::L1, "L1", "L1 buffer", machine.l1Bytes, kLine},
+            Memory{npu::Space::L0C, "L0C", "accumulator memory", machine.l0cBytes, kLine}})
+        if (failed(plan(function, memory)))
+          return signalPassFailure();
+    }
+    if (failed(planWorkspaces()))
+      signalPassFailure();
+  }
+
+private:
+  static SmallVector<Tile> tilesOf(func::FuncOp function, npu::Space space) {
+    Liveness liveness(function);
+    SmallVector<Tile> tiles;
+    function.walk([&](npu::AllocOp alloc) {
+      if (npu::spaceOf(alloc.getResult()) != space)
+        return;
+      LiveRange live = liveness.rangeOf(alloc);
+      if (live.isEmpty()) { // never used: any place will do
+        alloc.setAddress(0);
+        return;
+      }
+      tiles.push_back({alloc, alloc.getSlotBytes() * int64_t(alloc.getSlots()), live});
+    });
+    return tiles;
+  }
+
+  LogicalResult plan(func::FuncOp function, const Memory &memory) {
+    for (;;) {
+      SmallVector<Tile> tiles = tilesOf(function, memory.space);
+      if (tiles.empty())
+        return success();
+      for (Tile &tile : tiles)
+        if (!cast<MemRefType>(tile.alloc.getType()).hasStaticShape())
+          return tile.alloc.emitError("tile '")
+                 << tile.alloc.getName() << "' has a size that is not known when the "
+                 << "kernel is compiled; give it a constant shape";
+      int64_t needed = place(tiles, memory, function);
+      if (needed <= memory.capacity) {
+        for (Tile &tile : tiles)
+          tile.alloc.setAddress(tile.address);
+        return success();
+      }
+      if (!dropSlots(tiles, memory, needed))
+        return explain(function, tiles, memory, needed);
+    }
+  }
+
+  /// Places all tiles. Returns the bytes that the plan takes, more than the capacity if none fits.
+  int64_t place(MutableArrayRef<Tile> tiles, const Memory &memory, func::FuncOp function) {
+    if (memory.space == npu::Space::UB)
+      chooseParities(tiles, function);
+    // No reuse means no order that reuse would enforce.
+    for (bool useBanks : {true, false})
+      if (int64_t end = placeApart(tiles, memory, useBanks); end <= memory.capacity)
+        return end;
+    SmallVector<SmallVector<unsigned>> orders = ordersOf(tiles);
+    int64_t least = INT64_MAX;
+    SmallVector<int64_t> addresses;
+    for (bool useBanks : {true, false}) {
+      for (ArrayRef<unsigned> order : orders) {
+        int64_t peak = placeShared(tiles, order, memory, useBanks);
+        if (peak >= least)
+          continue;
+        least = peak;
+        addresses.clear();
+        for (const Tile &tile : tiles)
+          addresses.push_back(tile.address);
+      }
+      if (least <= memory.capacity)
+        break;
+    }
+    for (auto [tile, address] : llvm::zip(tiles, addresses))
+      tile.address = address;
+    if (least <= memory.capacity)
+      function.emitRemark("[npu-plan-memory] applied: tiles of @")
+          << function.getName()
+          << " that are not needed at the same time share memory, so that they take " << kib(least)
+          << " of " << kib(memory.capacity) << " " << memory.name;
+    return least;
+  }
+
+  /// The rung before an error: the largest rotating tile keeps half of its slots. False without
+  /// one.
+  bool dropSlots(MutableArrayRef<Tile> tiles, const Memory &memory, int64_t needed) {
+    Tile *largest = nullptr;
+    for (Tile &tile : tiles)
+      if (tile.alloc.getSlots() > 1 && (!largest || tile.bytes > largest->bytes))
+        largest = &tile;
+    if (!largest)
+      return false;
+    npu::AllocOp alloc = largest->alloc;
+    int64_t slots = int64_t(alloc.getSlots()), fewer = slots / 2;
+    alloc.emitRemark("[npu-plan-memory] fallback: '")
+        << alloc.getName() << "' keeps " << fewer << " of " << slots
+        << " slots, so its moves overlap less: the tiles "
+        << "need " << kib(needed) << " of " << kib(memory.capacity) << " " << memory.name;
+    alloc.setSlots(fewer);
+    if (fewer == 1)
+      for (Operation *user : llvm::make_early_inc_range(alloc->getUsers()))
+        if (isa<npu::AdvanceOp>(user))
+          user->erase();
+    return true;
+  }
+
+  /// The error when nothing fits: a table, and a note per tile.
+  LogicalResult explain(func::FuncOp function, MutableArrayRef<Tile> tiles, const Memory &memory,
+                        int64_t needed) {
+    int64_t peak = peakOf(tiles);
+    llvm::sort(tiles, [](const Tile &a, const Tile &b) {
+      return a.bytes != b.bytes ? a.bytes > b.bytes : a.live.first < b.live.first;
+    });
+    Tile &largest = tiles.front();
+    InFlightDiagnostic error = largest.alloc.emitError("the tiles do not fit the ")
+                               << memory.longName << ": @" << function.getName() << " needs "
+                               << kib(needed) << " of " << kib(memory.capacity) << " "
+                               << memory.name;
+    for (Tile &tile : tiles)
+      error << "\n  " << tile.alloc.getName() << "  " << lineText(tile.alloc.getLoc()) << "  "
+            << sizeText(tile.alloc);
+    // What the others leave at the worst point for the largest tile.
+    int64_t room = (largest.bytes - (std::max(peak, needed) - memory.capacity)) / memory.alignment *
+                   memory.alignment;
+    if (room > 0)
+      error << "\n  it would fit if '" << largest.alloc.getName() << "' took at most " << kib(room)
+            << " instead of " << kib(largest.bytes);
+    else
+      error << "\n  it would fit if all tiles were about "
+            << std::max<int64_t>(1, 100 * memory.capacity / needed)
+            << " % of their size; make the block smaller";
+    for (Tile &tile : tiles)
+      error.attachNote(tile.alloc.getLoc())
+          << "'" << tile.alloc.getName() << "': " << sizeText(tile.alloc);
+    return error;
+  }
+
+  /// Exchange buffers: the functions of one launch agree by name; nothing is shared.
+  LogicalResult planWorkspaces() {
+    SymbolTable symbols(getOperation());
+    llvm::StringSet<> done;
+    SmallVector<SmallVector<func::FuncOp>> groups;
+    getOperation().walk([&](npu::LaunchOp launch) {
+      SmallVector<func::FuncOp> group;
+      for (std::optional<StringRef> name : {launch.getAic(), launch.getAiv()})
+        if (auto function = name ? symbols.lookup<func::FuncOp>(*name) : nullptr)
+          if (done.insert(function.getName()).second)
+            group.push_back(function);
+      if (!group.empty())
+        groups.push_back(group);
+    });
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function->hasAttr(npu::kCoreAttr) && done.insert(function.getName()).second)
+        groups.push_back({function});
+    for (ArrayRef<func::FuncOp> group : groups)
+      if (failed(planWorkspace(group)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult planWorkspace(ArrayRef<func::FuncOp> group) {
+    llvm::MapVector<StringRef, SmallVector<npu::AllocOp>> buffers;
+    for (func::FuncOp function : group)
+      function.walk([&](npu::AllocOp alloc) {
+        if (npu::spaceOf(alloc.getResult()) == npu::Space::Workspace)
+          buffers[alloc.getName()].push_back(alloc);
+      });
+    int64_t end = 0;
+    for (auto &[name, allocs] : buffers) {
+      for (npu::AllocOp alloc : allocs) {
+        if (!cast<MemRefType>(alloc.getType()).hasStaticShape())
+          return alloc.emitError("exchange buffer '") << name << "' must have a constant shape";
+        if (alloc.getType() != allocs.front().getType() ||
+            alloc.getSlots() != allocs.front().getSlots()) {
+          InFlightDiagnostic error = alloc.emitError("exchange buffer '")
+                                     << name << "' differs between the cores that share it";
+          error.attachNote(allocs.front().getLoc()) << "the other side";
+          return error;
+        }
+        alloc.setAddress(end);
+      }
+      end += allocs.front().getSlotBytes() * int64_t(allocs.front().getSlots());
+    }
+    // An odd number of lines per core group spreads the groups over the cache's sets.
+    int64_t lines = llvm::divideCeil(end, kLine);
+    int64_t bytes = lines == 0 ? 0 : (lines | 1) * kLine;
+    for (func::FuncOp function : group)
+      function->setAttr(npu::kWorkspaceAttr,
+                        IntegerAttr::get(IntegerType::get(&getContext(), 64), bytes));
+    return success();
+  }
+};
+
+} // namespace
+} // namespace tilewright::passes
