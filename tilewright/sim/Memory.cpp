@@ -80,7 +80,7 @@ GroupMemoryHandle::GroupMemoryHandle(const machine::Machine &chip, bool needsAic
       block = PoisonedBlock(spaceBytes(chip, kind, space));
   };
   if (needsAic)
-    for (Space space : {Space::L1, Space::L0A, Space::L0B, Space::L0C})
+    for (Space space : {Space::L1, Space::L0C})
       fit(0, CoreKind::AIC, space);
   for (int i = 1; i <= numAivs; ++i)
     fit(i, CoreKind::AIV, Space::UB);
