@@ -78,7 +78,8 @@ def tensor_argument(name: str, position: int, value: Any) -> TensorArgument:
 def _from_torch(name: str, position: int, value: Any) -> TensorArgument:
     if value.device.type != "cpu":
         raise ArgumentError(
-            f"argument {position} '{name}' is on device {value.device}; kernels run on tensors in host "
+            f"argument {position} '{name}' is on device {value.device}; kernels run on tensors in "
+            "host "
             "memory or on the simulated device: run the script with `tilewright run`, or use .cpu()"
         )
     if value.layout is not loaded_torch().strided:
@@ -133,7 +134,8 @@ def scalar_argument(name: str, position: int, value: Any, dtype: str) -> int | f
     if is_tensor(value):
         if value.ndim != 0 and tuple(value.shape) != (1,):
             raise ArgumentTypeError(
-                f"argument {position} '{name}' is a tensor of shape {tuple(value.shape)}; the kernel "
+                f"argument {position} '{name}' is a tensor of shape {tuple(value.shape)}; the "
+                "kernel "
                 f"expects a number of type {dtype}"
             )
         number = value.item()
@@ -141,7 +143,8 @@ def scalar_argument(name: str, position: int, value: Any, dtype: str) -> int | f
         number = value.item()
     if not isinstance(number, (bool, int, float)):
         raise ArgumentTypeError(
-            f"argument {position} '{name}' is {value!r}; the kernel expects a number of type {dtype}"
+            f"argument {position} '{name}' is {value!r}; the kernel expects a number of type "
+            f"{dtype}"
         )
     if dtype in FLOATS:
         return float(number)

@@ -198,7 +198,7 @@ def autotune(func: Any = None, *, configs: Any = None, **options: Any) -> Any:
     """Chooses the tunable arguments of a jit function by modelled time.
 
     `configs` is a list of dicts or a function that gives one. A call that passes tunable arguments
-    itself is compiled as it is. `timeout`, `warmup` and `rep` are accepted; modelled time needs none.
+    itself is compiled as it is. `timeout`, `warmup`, `rep` are accepted; modelled time needs none.
     """
     if func is not None or configs is None:
         raise ValueError("use @tilelang.autotune(configs=[...]) above @tilelang.jit")

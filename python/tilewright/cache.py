@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""In-process memory of compiled kernels, and the keys that tell when two calls mean the same kernel."""
+"""In-process memory of compiled kernels; keys that tell when two calls mean the same kernel."""
 
 from __future__ import annotations
 

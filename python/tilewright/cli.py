@@ -63,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def set_environment(options: argparse.Namespace) -> None:
-    """Options become environment variables, so that they hold for every kernel and child process."""
+    """Makes the options hold for every kernel and child process: environment variables."""
     values = {
         "CHIP": options.chip,
         "TIME": "1" if options.time else None,
@@ -85,7 +85,7 @@ def set_environment(options: argparse.Namespace) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Runs a script or module as `python` would; the exit code is the script's, or 2 after findings."""
+    """Runs a script or module as `python` would. The exit code is its own, or 2 after findings."""
     set_environment(options)
     from . import compat
 
@@ -133,7 +133,7 @@ def finish(code: int) -> int:
 
 
 def print_error(error: BaseException) -> None:
-    """The traceback of the script's own frames; ours are left out for errors of the user's kernel."""
+    """The traceback of the script's frames; ours are left out for errors of the user's kernel."""
     sys.stdout.flush()
     text = traceback.TracebackException.from_exception(error)
     hide = isinstance(error, TilewrightError)

@@ -100,7 +100,7 @@ def compile_error(
     cause: BaseException | None = None,
     notes: tuple[str, ...] = (),
 ) -> CompileError:
-    """A `CompileError` that is also an instance of the cause's class, so that both can be caught."""
+    """A `CompileError` that is an instance of the cause's class too, so that both can be caught."""
     cls: type[CompileError] = CompileError
     if cause is not None and not isinstance(cause, CompileError):
         kind = type(cause)

@@ -58,7 +58,7 @@ def compile(
     workspace_idx: Any = None,
     **_: Any,
 ) -> Kernel:
-    """Compiles a `@T.prim_func`. Target and backend of other TileLangs are accepted and mean the NPU."""
+    """Compiles a `@T.prim_func`. Targets and backends of other TileLangs mean the NPU."""
     if isinstance(func, Kernel):
         return func
     if not isinstance(func, PrimFunc):
@@ -115,7 +115,7 @@ class JITFunction:
 
     @property
     def mode(self) -> str | None:
-        """Either "lazy" (returns a kernel function) or "eager" (is the kernel); None until it is known."""
+        """Either "lazy" (returns a kernel) or "eager" (is the kernel); None until it is known."""
         if self._mode is None:
             inner = has_inner_prim_func(self.function)
             if inner:
@@ -130,7 +130,7 @@ class JITFunction:
         return self._mode
 
     def _resolve_mode(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Decides by calling when the source does not tell; gives the call's result if it was lazy."""
+        """Decides by calling when the source does not tell; gives the result of a lazy call."""
         if self.mode is not None:
             return None
         try:
@@ -170,7 +170,7 @@ class JITFunction:
         return kernel(*tensors)
 
     def compile(self, *args: Any, **kwargs: Any) -> Kernel:
-        """The kernel for these arguments, without running it. Eager: sizes are given as keywords."""
+        """The kernel for these arguments, not run. Eager kernels: sizes are given as keywords."""
         early = self._resolve_mode(args, kwargs)
         if self._mode == LAZY:
             return self._lazy_kernel(args, kwargs, early)
@@ -196,7 +196,8 @@ class JITFunction:
             return result
         if not isinstance(result, PrimFunc):
             raise TypeError(
-                f"'{self.function.__name__}' is decorated with @tilelang.jit and returned {result!r}; it "
+                f"'{self.function.__name__}' is decorated with @tilelang.jit and returned "
+                f"{result!r}; it "
                 "must return a @T.prim_func, or be a kernel itself (`with T.Kernel(...)`)"
             )
         options = {k: v for k, v in self.options.items() if k in ("workspace_idx",)}

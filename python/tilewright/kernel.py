@@ -28,7 +28,7 @@ _trace_numbers = itertools.count()
 
 
 class Timing:
-    """While active, kernels are timed and their modelled times are added up (`with Timing() as t`)."""
+    """While active (`with Timing() as t`), the modelled times of all kernels are added up."""
 
     def __init__(self) -> None:
         self.milliseconds = 0.0
@@ -110,7 +110,8 @@ class Kernel:
                 return self._with_outputs(args)
             expected = ", ".join(self.parameters[i]["name"] for i in self.inputs)
             raise ArgumentError(
-                f"Expected {len(self.inputs)} inputs, got {len(args)}: kernel {self.name} takes ({expected})"
+                f"Expected {len(self.inputs)} inputs, got {len(args)}: kernel {self.name} takes "
+                f"({expected})"
             )
         with plain_torch():
             values, arguments, after, device, torch_outputs = self._convert(args)
@@ -129,8 +130,10 @@ class Kernel:
         if not self.results:
             raise ArgumentError(f"Expected {len(self.inputs)} inputs, got {len(args)}")
         raise ArgumentError(
-            f"Expected {len(self.inputs)} inputs, got {len(args)}: the outputs of kernel {self.name} "
-            f"({', '.join(self.parameters[i]['name'] for i in self.results)}) are allocated and returned "
+            f"Expected {len(self.inputs)} inputs, got {len(args)}: the outputs of kernel "
+            f"{self.name} "
+            f"({', '.join(self.parameters[i]['name'] for i in self.results)}) are allocated and "
+            "returned "
             "by the call"
         )
 
@@ -139,7 +142,8 @@ class Kernel:
         unknown = [k for k in kwargs if k not in names[len(args) :]]
         if unknown:
             raise ArgumentTypeError(
-                f"kernel {self.name} got an unexpected or repeated keyword {unknown[0]!r}; it takes "
+                f"kernel {self.name} got an unexpected or repeated keyword {unknown[0]!r}; it "
+                "takes "
                 f"({', '.join(names)})"
             )
         missing = [n for n in names[len(args) :] if n not in kwargs]
@@ -180,7 +184,8 @@ class Kernel:
         name = parameter["name"]
         if tensor.dtype != parameter["dtype"]:
             raise ArgumentTypeError(
-                f"argument {number} '{name}' has element type {tensor.dtype}; kernel {self.name} expects "
+                f"argument {number} '{name}' has element type {tensor.dtype}; kernel {self.name} "
+                "expects "
                 f"{parameter['dtype']}"
             )
         fits = len(shape) == len(declared) and all(
@@ -189,7 +194,8 @@ class Kernel:
         if not fits:
             text = ", ".join(parameter["shape_text"])
             raise ArgumentError(
-                f"argument {number} '{name}' has shape {tuple(shape)}; kernel {self.name} expects ({text})"
+                f"argument {number} '{name}' has shape {tuple(shape)}; kernel {self.name} expects "
+                f"({text})"
             )
 
     def _allocate(

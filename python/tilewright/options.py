@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Options of TileLang's compile calls: which mean something here, which are hints for other targets."""
+"""Options of TileLang's compile calls: which mean something here, which are hints for GPUs."""
 
 from __future__ import annotations
 

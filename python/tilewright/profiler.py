@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Timing and checking of kernels. Times of kernels are modelled (predicted for the chip), not measured."""
+"""Timing and checking of kernels. Times are modelled (predicted for the chip), not measured."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def make_tensor(shape: Sequence[int], dtype: str, supply: TensorSupplyType) -> A
     torch = torch_or_error("making input tensors")
     if not shape or any(s < 0 for s in shape):
         raise ValueError(
-            f"cannot make an input of shape {tuple(shape)}: a size is known only at the call; pass input_tensors"
+            f"cannot make an input of shape {tuple(shape)}: a size is known only at the call; "
+            "pass input_tensors"
         )
     made = _values(torch, list(shape), dtype, supply).to(getattr(torch, dtype))
     compat = sys.modules.get("tilewright.compat.device")
@@ -179,7 +180,7 @@ class Profiler:
         max_mismatched_ratio: float = 0.01,
         **_: Any,
     ) -> None:
-        """Compares with a reference on the same inputs; inputs that the kernel writes are compared too."""
+        """Compares with a reference on the same inputs; inputs are compared after the call too."""
         inputs = list(input_tensors) if input_tensors is not None else self._get_inputs()
         copies = [x.clone() if hasattr(x, "clone") else x for x in inputs]
         expected = _as_list(reference_program(*copies))
@@ -242,7 +243,7 @@ class Profiler:
         dynamic_symbolic_constraints: Any = None,
         **_: Any,
     ) -> Any:
-        """Modelled milliseconds of the kernel (core time and launch), or of `func` on the same inputs."""
+        """Modelled milliseconds (core and launch) of the kernel, or of `func` on its inputs."""
         inputs = (
             list(input_tensors)
             if input_tensors is not None

@@ -28,7 +28,9 @@ def test_version_and_doctor():
 
 
 def test_import_is_light():
-    code = "import sys, tilewright; assert 'torch' not in sys.modules and 'numpy' not in sys.modules"
+    code = (
+        "import sys, tilewright; assert 'torch' not in sys.modules and 'numpy' not in sys.modules"
+    )
     start = time.perf_counter()
     subprocess.run([sys.executable, "-c", code], check=True)
     assert time.perf_counter() - start < 1
@@ -72,7 +74,20 @@ def test_options_reach_children(tmp_path):
         *["--opt-level", "0", path],
     )
     assert done.stdout.split() == (
-        "CHIP 910b2 TIME 1 CHECK 1 DELAY 3 ENGINE interpreter OPT_LEVEL 0".split()
+        [
+            "CHIP",
+            "910b2",
+            "TIME",
+            "1",
+            "CHECK",
+            "1",
+            "DELAY",
+            "3",
+            "ENGINE",
+            "interpreter",
+            "OPT_LEVEL",
+            "0",
+        ]
     )
 
 

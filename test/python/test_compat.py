@@ -63,7 +63,8 @@ def test_npu_device(tmp_path):
         a = torch.randn(8, 8).npu().half()
         b = torch.zeros(8, 8, device="npu:0", dtype=torch.float16)
         for x in (a, b, a + 1, a[0], a @ b, a.float(), torch.zeros_like(a), torch.cat([a, b]),
-                  torch.ones(2, device=a.device), a.cpu().to("npu"), torch.nn.Linear(8, 8).npu().weight):
+                  torch.ones(2, device=a.device), a.cpu().to("npu"),
+                  torch.nn.Linear(8, 8).npu().weight):
             assert x.device.type == "npu" and x.is_npu and not x.is_cuda, x
         for x in (a.cpu(), a.to("cpu"), torch.zeros(2), torch.from_numpy(a.cpu().numpy())):
             assert x.device.type == "cpu", x
@@ -106,12 +107,15 @@ def test_half_products_round_once(tmp_path):
         """
         import torch
         import torch.nn.functional as F
-        a, b = torch.randn(2, 33, 65, device="cuda").half(), torch.randn(2, 65, 17, device="cuda").half()
+        a = torch.randn(2, 33, 65, device="cuda").half()
+        b = torch.randn(2, 65, 17, device="cuda").half()
         ref = (a.float() @ b.float()).half()
-        for found in (a @ b, torch.bmm(a, b), torch.matmul(a, b), torch.einsum("bij,bjk->bik", a, b)):
+        einsum = torch.einsum("bij,bjk->bik", a, b)
+        for found in (a @ b, torch.bmm(a, b), torch.matmul(a, b), einsum):
             assert found.dtype == torch.float16 and torch.equal(found, ref)
         assert (a.bfloat16() @ b.bfloat16()).dtype == torch.bfloat16
-        assert F.conv2d(torch.randn(1, 3, 8, 8).half(), torch.randn(4, 3, 3, 3).half()).dtype == torch.float16
+        image, weight = torch.randn(1, 3, 8, 8).half(), torch.randn(4, 3, 3, 3).half()
+        assert F.conv2d(image, weight).dtype == torch.float16
         """,
     )
 

@@ -12,11 +12,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 import fake_core
-
-import tilewright
 import tilewright.language as T
 from tilewright.errors import CompileError
 from tilewright.frontend import function, macro, prim_func
+
+import tilewright
 
 _texts = 0
 
@@ -41,7 +41,9 @@ def body(text: str, parameters: str = "A: T.Tensor((8, 8), 'float16'), n: T.int3
     global _texts
     _texts += 1
     file = f"<kernel {_texts}>"
-    source = f"@prim_func\ndef main({parameters}):\n" + textwrap.indent(textwrap.dedent(text), "    ")
+    source = f"@prim_func\ndef main({parameters}):\n" + textwrap.indent(
+        textwrap.dedent(text), "    "
+    )
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
     space = {"T": T, "prim_func": prim_func, "macro": macro, **names}
     exec(compile(source, file, "exec"), space)
@@ -280,7 +282,9 @@ def test_break_in_parallel():
 @pytest.mark.parametrize("target", ["bx", "(bx,)", "(bx, by)"])
 def test_kernel_targets(target):
     grid = "4, 2" if "by" in target else "4"
-    assert "launch" in lines(f"with T.Kernel({grid}, threads=128) as {target}:\n    A[bx, 0] = 1")[0]
+    assert (
+        "launch" in lines(f"with T.Kernel({grid}, threads=128) as {target}:\n    A[bx, 0] = 1")[0]
+    )
 
 
 def test_several_contexts_in_one_with():
@@ -408,7 +412,9 @@ def test_run_time_value_steers_python_only_through_statements():
     assert "cannot steer Python" in message("x = [1, 2][0 if bool(n) else 1]")
 
 
-@pytest.mark.parametrize("text", ["yield n", "for i in range(3):\n    A[0, 0] = 1\nelse:\n    pass"])
+@pytest.mark.parametrize(
+    "text", ["yield n", "for i in range(3):\n    A[0, 0] = 1\nelse:\n    pass"]
+)
 def test_refused_statements(text):
     assert "^" in message(text)
 

@@ -7,10 +7,10 @@ import time
 
 import numpy as np
 import pytest
-
-import tilewright as tilelang
 import tilewright.language as T
 from tilewright.errors import ArgumentError, ArgumentTypeError, CompileError, RunError
+
+import tilewright as tilelang
 
 torch = pytest.importorskip("torch")
 
@@ -99,7 +99,9 @@ def test_eager_compile_with_sizes():
     kernel = eager_scale.compile(M=16, N=4, factor=2.0)
     a = torch.randn(16, 4)
     torch.testing.assert_close(kernel(a), a * 2)
-    with pytest.raises(ArgumentError, match=r"shape \(8, 4\); kernel eager_scale expects \(16, 4\)"):
+    with pytest.raises(
+        ArgumentError, match=r"shape \(8, 4\); kernel eager_scale expects \(16, 4\)"
+    ):
         kernel(torch.randn(8, 4))
 
 
@@ -230,7 +232,9 @@ def test_wrong_count(add):
 
 
 def test_wrong_dtype(add):
-    with pytest.raises(ArgumentTypeError, match="'B' has element type float16; kernel add expects float32"):
+    with pytest.raises(
+        ArgumentTypeError, match="'B' has element type float16; kernel add expects float32"
+    ):
         add(torch.zeros(32, 8), torch.zeros(32, 8).half())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Lets unmodified TileLang scripts run: serves `tilelang`, `torch_npu` and the "npu" and "cuda" devices."""
+"""Lets unmodified scripts run: serves `tilelang`, `torch_npu`, the "npu" and "cuda" devices."""
 
 from __future__ import annotations
 

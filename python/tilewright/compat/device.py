@@ -3,7 +3,7 @@
 
 Their tensors are CPU tensors with a tag. A torch function mode redirects device arguments to the
 CPU, passes tags on from arguments to results, and makes `.device` tell the tag. Products of half
-precision run in float32 and are rounded once, since PyTorch's CPU kernels for them are slow or absent.
+precision run in float32 and are rounded once: PyTorch's CPU kernels for them are slow or absent.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ _preferred: str | None = None
 _HALF = (torch.float16, torch.bfloat16)
 _functional = torch.nn.functional
 _PRODUCTS = {
-    Tensor.matmul, Tensor.__matmul__, Tensor.__rmatmul__, Tensor.mm, Tensor.bmm, Tensor.mv, Tensor.dot,
-    Tensor.addmm, Tensor.addmm_, Tensor.baddbmm, Tensor.inner, torch.matmul, torch.mm, torch.bmm, torch.mv,
-    torch.dot, torch.addmm, torch.baddbmm, torch.inner, torch.einsum, torch.tensordot, torch.conv1d,
+    Tensor.matmul, Tensor.__matmul__, Tensor.__rmatmul__, Tensor.mm, Tensor.bmm, Tensor.mv,
+    Tensor.dot, Tensor.addmm, Tensor.addmm_, Tensor.baddbmm, Tensor.inner, torch.matmul,
+    torch.mm, torch.bmm, torch.mv, torch.dot, torch.addmm, torch.baddbmm, torch.inner,
+    torch.einsum, torch.tensordot, torch.conv1d,
     torch.conv2d, torch.conv3d, _functional.linear, _functional.conv1d, _functional.conv2d,
     _functional.conv3d, _functional.scaled_dot_product_attention, _functional.batch_norm,
 }  # fmt: skip

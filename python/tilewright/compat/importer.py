@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Import hook: `tilelang` and its submodules are this package's modules; `torch` gets its devices."""
+"""Import hook: `tilelang` and its submodules are our modules; `torch` gets its devices."""
 
 from __future__ import annotations
 
@@ -102,7 +102,8 @@ class Finder(importlib.abc.MetaPathFinder):
             return importlib.machinery.ModuleSpec(name, _Alias(".carver"), is_package=True)
         if root == "tilelang" and "." in name:
             raise ModuleNotFoundError(
-                f"{name} is not served by tilewright: it belongs to TileLang's GPU compiler and has no "
+                f"{name} is not served by tilewright: it belongs to TileLang's GPU compiler and "
+                "has no "
                 "counterpart for the NPU",
                 name=name,
             )

@@ -75,16 +75,12 @@ class EagerFunction:
             else:
                 allowed = ", ".join([*self.signature.parameters, *self.consts])
                 raise TypeError(
-                    f"{self.function.__name__}() got an unexpected keyword {name!r}; allowed are {allowed}"
+                    f"{self.function.__name__}() got an unexpected keyword {name!r}; allowed are "
+                    f"{allowed}"
                 )
         bind = self.signature.bind if need_all else self.signature.bind_partial
-        if (
-            not need_all
-            and args
-            and len(args) <= len(self.signature.parameters) - len(self.tensors)
-        ):
-            if not _looks_like_tensor(args[0]) and self.tensors:
-                args, rest = (), self._without_tensors(args, rest)
+        if not need_all and args and self.tensors and not any(map(_looks_like_tensor, args)):
+            args, rest = (), self._without_tensors(args, rest)
         bound = bind(*args, **rest)
         bound.apply_defaults()
         run_time = {n: bound.arguments[n] for n in self.tensors if n in bound.arguments}
@@ -96,7 +92,8 @@ class EagerFunction:
         ]
         if missing:
             raise TypeError(
-                f"{self.function.__name__}() needs compile-time argument {', '.join(map(repr, missing))}"
+                f"{self.function.__name__}() needs compile-time argument "
+                f"{', '.join(map(repr, missing))}"
             )
         return run_time, fixed, consts
 
@@ -162,7 +159,8 @@ class EagerFunction:
         if missing:
             names = ", ".join(missing)
             raise compile_error(
-                f"the size {names} of kernel '{self.function.__name__}' is not known: no tensor argument "
+                f"the size {names} of kernel '{self.function.__name__}' is not known: no tensor "
+                "argument "
                 f"determines it; pass it as a keyword ({missing[0]}=...)",
                 self.location,
             )
@@ -189,13 +187,15 @@ class EagerFunction:
         for value in values:
             if not isinstance(value, Buffer) or not any(value is m for m in made):
                 raise compile_error(
-                    f"kernel '{self.function.__name__}' returns {value!r}; only tensors made by T.empty "
+                    f"kernel '{self.function.__name__}' returns {value!r}; only tensors made by "
+                    "T.empty "
                     "can be returned",
                     self.location,
                 )
         if len(made) != len(values):
             raise compile_error(
-                f"kernel '{self.function.__name__}' makes {len(made)} tensors with T.empty and returns "
+                f"kernel '{self.function.__name__}' makes {len(made)} tensors with T.empty and "
+                "returns "
                 f"{len(values)}; all of them must be returned",
                 self.location,
             )

@@ -127,9 +127,9 @@ def user_place(error: BaseException) -> tuple[Location | None, bool]:
 
 
 def located(error: Exception, traced: Traced) -> Exception:
-    """The error to raise instead: ours become CompileError with line and caret, others keep their class.
+    """The error to raise instead: ours become CompileError with line and caret.
 
-    An error that the user's own code raises (say `raise ValueError` in a branch) is passed on with a
+    An error that the user's own code raises (`raise ValueError` in a branch) is passed on with a
     note that names the kernel's line.
     """
     if isinstance(error, (CompileError, InternalError)) or getattr(
@@ -206,7 +206,8 @@ class Macro:
             if isinstance(value, (trace.Element, trace.Var)):
                 return value if isinstance(value, trace.Var) else trace.Reference(value)
             raise TypeError(
-                f"parameter '{name}' of macro {self.__name__} is a T.Ref; pass an element such as A[i, j] "  # type: ignore[attr-defined]
+                f"parameter '{name}' of macro {self.__name__} is a T.Ref; pass an element such as "
+                "A[i, j] "  # type: ignore[attr-defined]
                 "or a variable made by T.alloc_var"
             )
         return trace.values.read(value) if isinstance(value, (trace.Element, trace.Var)) else value
@@ -229,7 +230,7 @@ def _is_reference(annotation: Any) -> bool:
 
 
 def macro(function: Callable[..., Any] | None = None, /, **_: Any) -> Any:
-    """Marks a function whose body is inlined where a kernel calls it. Usable with or without `()`."""
+    """Marks a function whose body is inlined where a kernel calls it. Works without `()` too."""
     if function is None:
         return macro
     if isinstance(function, Macro):

@@ -111,7 +111,8 @@ class PrimFunc:
             result = traced.run(*arguments)
             if result is not None:
                 raise compile_error(
-                    f"kernel '{self.__name__}' returns a value; a @T.prim_func writes its results into "
+                    f"kernel '{self.__name__}' returns a value; a @T.prim_func writes its results "
+                    "into "
                     "tensor parameters",
                     place,
                 )
@@ -136,7 +137,8 @@ class PrimFunc:
 
     def __call__(self, *_: Any, **__: Any) -> Any:
         raise TypeError(
-            f"kernel '{self.__name__}' is not compiled; use tilelang.compile({self.__name__}), or decorate "
+            f"kernel '{self.__name__}' is not compiled; use tilelang.compile({self.__name__}), or "
+            "decorate "
             "the function that makes it with @tilelang.jit"
         )
 

@@ -129,9 +129,8 @@ class _Rewriter(ast.NodeTransformer):
         """Gives new nodes the position of the node they come from."""
         for statement in statements:
             for child in ast.walk(statement):
-                if not hasattr(child, "lineno") and hasattr(child, "_attributes"):
-                    if "lineno" in child._attributes:
-                        ast.copy_location(child, node)
+                if not hasattr(child, "lineno") and "lineno" in child._attributes:
+                    ast.copy_location(child, node)
         return statements
 
     def expression(self, node: ast.AST, new: ast.expr) -> ast.expr:

@@ -45,7 +45,8 @@ def load(function: types.FunctionType) -> ast.FunctionDef:
     if not lines:
         raise SourceError(
             f"the source of function '{function.__name__}' is not available "
-            f"(it comes from {code.co_filename!r}); the front end reads a kernel's source, so define "
+            f"(it comes from {code.co_filename!r}); the front end reads a kernel's source, so "
+            "define "
             "it in a file or a notebook cell, or register the text that was passed to exec() "
             "with linecache"
         )

@@ -15,9 +15,9 @@ from typing import Any
 from ..errors import Location, compile_error
 from ..language import builder as building
 from ..language import expr as values
+from ..language.alloc import alloc_var
 from ..language.buffer import Buffer, Element
 from ..language.expr import Expr, Var
-from ..language.alloc import alloc_var
 from ..language.loops import ParallelFrame, as_loop, make_range
 from ..language.symbols import Symbolic
 
@@ -65,7 +65,7 @@ ABSENT = object()
 
 
 class Reference:
-    """A macro argument passed by reference (T.Ref): assignment stores into the element or variable."""
+    """A macro argument passed by reference (T.Ref): assignment stores into the element."""
 
     __slots__ = ("target",)
 
@@ -153,7 +153,8 @@ class Guard(Branch):
     def end(self, scope: Mapping[str, Any]) -> set[str]:
         gone = super().end(scope)
         for name in gone:
-            self.runtime.lost[name] = ("part behind `break` or `continue`", self.runtime.lost[name][1])
+            line = self.runtime.lost[name][1]
+            self.runtime.lost[name] = "part behind `break` or `continue`", line
         return gone
 
 
@@ -182,7 +183,8 @@ class Loop(Region):
             )
         if jumps and isinstance(self.frame, ParallelFrame):
             raise compile_error(
-                f"`{jumps[0]}` in T.Parallel, whose points have no order; use an `if` around the rest",
+                f"`{jumps[0]}` in T.Parallel, whose points have no order; use an `if` around the "
+                "rest",
                 runtime.locations[place],
             )
         self.make_flags(jumps)
@@ -215,7 +217,8 @@ class Loop(Region):
             return False
         if any(not r.static for r in regions):
             raise compile_error(
-                f"`{word}` under a condition that is known only on the device, in a loop over Python "
+                f"`{word}` under a condition that is known only on the device, in a loop over "
+                "Python "
                 "values; loop with T.serial or range instead",
                 self.runtime.locations[place],
             )
@@ -232,8 +235,10 @@ class Loop(Region):
         if carried:
             name = carried[0]
             raise compile_error(
-                f"'{name}' is used and then reassigned in a {what} that runs on the device, so its new "
-                "value would be lost at the next iteration; make it a variable that keeps its value: "
+                f"'{name}' is used and then reassigned in a {what} that runs on the device, so "
+                "its new "
+                "value would be lost at the next iteration; make it a variable that keeps its "
+                "value: "
                 f'{name} = T.alloc_var("int32", init=...)',
                 self.runtime.assigned_at.get(name) or self.runtime.locations[self.place],
             )
@@ -269,7 +274,8 @@ class WhileLoop(Loop):
                 cond = self.test()
                 if values.is_runtime(cond):
                     raise TypeError(
-                        "the condition of this `while` was a Python value first and became a run-time "
+                        "the condition of this `while` was a Python value first and became a "
+                        "run-time "
                         "value; make it a run-time value from the start with T.alloc_var"
                     )
             return
@@ -442,7 +448,8 @@ class Runtime:
             return old
         if isinstance(old, Buffer):
             raise TypeError(
-                f"`{name} {operation}= ...` on a whole buffer; loop over its elements with T.Parallel or "
+                f"`{name} {operation}= ...` on a whole buffer; loop over its elements with "
+                "T.Parallel or "
                 "use a tile operation such as T.vadd"
             )
         return self.bind(name, INPLACE[operation](old, value))
@@ -456,7 +463,8 @@ class Runtime:
             target = owner[index]
             if not isinstance(target, Element):
                 raise TypeError(
-                    f"`{operation}=` on a slice; loop over its elements with T.Parallel or use a tile "
+                    f"`{operation}=` on a slice; loop over its elements with T.Parallel or use a "
+                    "tile "
                     "operation such as T.vadd"
                 )
             target.store(BINARY[operation](target, value))
@@ -508,7 +516,8 @@ class Runtime:
     def return_(self, place: int, regions: tuple[Region, ...], value: Any) -> Any:
         if any(not r.static for r in regions):
             raise compile_error(
-                "`return` inside a branch or loop that runs on the device is not supported; put the "
+                "`return` inside a branch or loop that runs on the device is not supported; put "
+                "the "
                 "rest of the function under `else`",
                 self.locations[place],
             )
@@ -569,7 +578,8 @@ class Runtime:
         for value in (one, two):
             if not _is_scalar(value):
                 raise TypeError(
-                    f"`a if c else b` with a run-time condition chooses between scalars, found {value!r}; "
+                    "`a if c else b` with a run-time condition chooses between scalars, found "
+                    f"{value!r}; "
                     "use an `if` statement"
                 )
         return values.if_then_else(cond, one, two)
@@ -598,8 +608,10 @@ def lost_name(error: NameError, runtime: Runtime) -> str | None:
         return None
     what, line = runtime.lost[name]
     return (
-        f"'{name}' was assigned inside the {what} at line {line}, which runs on the device, so it has no "
-        "value after it; assign it before, store it in a tile, or make it a variable with T.alloc_var"
+        f"'{name}' was assigned inside the {what} at line {line}, which runs on the device, so it "
+        "has no "
+        "value after it; assign it before, store it in a tile, or make it a variable with "
+        "T.alloc_var"
     )
 
 

@@ -43,7 +43,8 @@ def busy_text(busy: dict[str, float]) -> str:
 def launch_text(launch: Any) -> str:
     """One launch: core time and launch cost apart, then how busy each pipe was."""
     lines = [
-        f"time: {launch['name']}: core {launch['microseconds']:.2f} us ({launch['cycles']:.0f} cycles), "
+        f"time: {launch['name']}: core {launch['microseconds']:.2f} us ({launch['cycles']:.0f} "
+        "cycles), "
         f"launch {launch['launch_microseconds']:.2f} us (predicted)"
     ]
     for kind in ("aic", "aiv"):

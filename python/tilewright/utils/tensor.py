@@ -40,7 +40,8 @@ def torch_assert_close(
             )
         if tensor_a.shape != tensor_b.shape:
             raise AssertionError(
-                f"shapes differ: {base_name} {tuple(tensor_a.shape)}, {ref_name} {tuple(tensor_b.shape)}"
+                f"shapes differ: {base_name} {tuple(tensor_a.shape)}, {ref_name} "
+                f"{tuple(tensor_b.shape)}"
             )
         left, right = tensor_a.detach().double(), tensor_b.detach().double()
         wrong = ~torch.isclose(left, right, rtol=rtol, atol=atol, equal_nan=equal_nan)
@@ -52,7 +53,9 @@ def torch_assert_close(
         worst = int(torch.nan_to_num(difference, nan=torch.inf).argmax())
         index = tuple(int(i) for i in torch.unravel_index(torch.tensor(worst), wrong.shape))
         raise AssertionError(
-            f"{count} of {total} elements differ ({count / total:.2%}, allowed {max_mismatched_ratio:.2%}); "
-            f"worst at {index}: {base_name} {left[index].item():g}, {ref_name} {right[index].item():g} "
+            f"{count} of {total} elements differ ({count / total:.2%}, allowed "
+            f"{max_mismatched_ratio:.2%}); "
+            f"worst at {index}: {base_name} {left[index].item():g}, {ref_name} "
+            f"{right[index].item():g} "
             f"(rtol {rtol}, atol {atol})"
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Serves child processes of `tilewright run` (workers of pytest, multiprocessing) as their parent."""
+"""Serves child processes of `tilewright run` (pytest workers, multiprocessing) as their parent."""
 
 import importlib.machinery
 import importlib.util
