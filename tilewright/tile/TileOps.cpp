@@ -273,8 +273,9 @@ LogicalResult ScanOp::verify() {
   if (failed(verifyBoxCount(*this, 2, 2)))
     return failure();
   SmallVector<int64_t> dst = staticSizes(getBox(0)), src = staticSizes(getBox(1));
-  if (getDim() < 0 || getDim() >= static_cast<int64_t>(src.size()))
-    return emitOpError("dimension ") << getDim() << " is out of range for a source of rank " << src.size();
+  auto dim = static_cast<int64_t>(getDim());
+  if (dim < 0 || dim >= static_cast<int64_t>(src.size()))
+    return emitOpError("dimension ") << dim << " is out of range for a source of rank " << src.size();
   if (!sameShape(dst, src))
     return emitOpError("source sizes ") << text(src) << " differ from destination sizes " << text(dst);
   return success();
