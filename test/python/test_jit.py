@@ -317,7 +317,7 @@ def test_lazy_function_must_return_a_kernel():
     def nothing(n):
         return n
 
-    with pytest.raises(TypeError, match="must return a @T.prim_func"):
+    with pytest.raises(TypeError, match=r"must return a @T\.prim_func"):
         nothing(3)
 
 
