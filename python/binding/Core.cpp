@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The extension `_core`: the kernel builder and compiled kernels. Objects cross as small values; no MLIR type does.
+// The extension `_core`: the kernel builder and compiled kernels. Objects cross as small values; no
+// MLIR type does.
 #include "tilewright/builder/KernelBuilder.h"
 
 #include <nanobind/nanobind.h>
@@ -75,7 +76,9 @@ std::vector<builder::Source> sourcesOf(const nb::list &list) {
 
 void defineValues(nb::module_ &m) {
   nb::class_<Value>(m, "Value", "A scalar: a run-time value or a constant.")
-      .def_static("number", [](nb::handle number) { return numberOf(number); }, "A Python number, which adopts the other operand's type.")
+      .def_static(
+          "number", [](nb::handle number) { return numberOf(number); },
+          "A Python number, which adopts the other operand's type.")
       .def_static("typed", &typedOf, "A constant of a named type.")
       .def_prop_ro("dtype", [](const Value &value) { return typeName(value.dtype); })
       .def_prop_ro("is_constant", &Value::isConstant)
@@ -85,10 +88,14 @@ void defineValues(nb::module_ &m) {
       .def_prop_ro("dtype", [](const Buffer &buffer) { return typeName(buffer.dtype); })
       .def_ro("shape", &Buffer::shape);
   nb::class_<Operand>(m, "Operand", "A buffer, corner or region handed to a tile operation.")
-      .def("__init__", [](Operand *self, const Buffer &buffer) { new (self) Operand{buffer, Operand::Kind::Whole, {}, {}, {}}; })
-      .def_static("corner", [](const Buffer &buffer, std::vector<Value> starts) {
-        return Operand{buffer, Operand::Kind::Corner, std::move(starts), {}, {}};
-      })
+      .def("__init__",
+           [](Operand *self, const Buffer &buffer) {
+             new (self) Operand{buffer, Operand::Kind::Whole, {}, {}, {}};
+           })
+      .def_static("corner",
+                  [](const Buffer &buffer, std::vector<Value> starts) {
+                    return Operand{buffer, Operand::Kind::Corner, std::move(starts), {}, {}};
+                  })
       .def_ro("buffer", &Operand::buffer)
       .def_ro("starts", &Operand::starts)
       .def_ro("sizes", &Operand::sizes)
@@ -112,10 +119,14 @@ void defineBuilder(nb::module_ &m) {
       .def(nb::init<const std::string &>())
       .def("set_location", &KernelBuilder::setLocation)
       .def("add_tensor",
-           [](KernelBuilder &self, const std::string &name, const std::string &type, const std::vector<builder::SizeTokens> &shape,
-              bool output) { return self.addTensor(name, builder::parseDType(type), shape, output); })
-      .def("add_scalar", [](KernelBuilder &self, const std::string &name,
-                            const std::string &type) { return self.addScalar(name, builder::parseDType(type)); })
+           [](KernelBuilder &self, const std::string &name, const std::string &type,
+              const std::vector<builder::SizeTokens> &shape, bool output) {
+             return self.addTensor(name, builder::parseDType(type), shape, output);
+           })
+      .def("add_scalar",
+           [](KernelBuilder &self, const std::string &name, const std::string &type) {
+             return self.addScalar(name, builder::parseDType(type));
+           })
       .def("size", &KernelBuilder::size)
       .def("begin_launch", &KernelBuilder::beginLaunch)
       .def("end_launch", &KernelBuilder::endLaunch)
@@ -131,32 +142,45 @@ void defineBuilder(nb::module_ &m) {
       .def("end_while", &KernelBuilder::endWhile)
       .def("binary", &KernelBuilder::binary)
       .def("unary", &KernelBuilder::unary)
-      .def("cast", [](KernelBuilder &self, const Value &value, const std::string &type,
-                      const std::string &rounding) { return self.cast(value, builder::parseDType(type), rounding); })
-      .def("bitcast", [](KernelBuilder &self, const Value &value,
-                         const std::string &type) { return self.bitcast(value, builder::parseDType(type)); })
+      .def("cast",
+           [](KernelBuilder &self, const Value &value, const std::string &type,
+              const std::string &rounding) {
+             return self.cast(value, builder::parseDType(type), rounding);
+           })
+      .def("bitcast",
+           [](KernelBuilder &self, const Value &value, const std::string &type) {
+             return self.bitcast(value, builder::parseDType(type));
+           })
       .def("fma", &KernelBuilder::fma)
       .def("select", &KernelBuilder::select)
       .def("if_then_else", &KernelBuilder::ifThenElse)
-      .def("alloc", [](KernelBuilder &self, const std::string &name, const std::string &type, const std::vector<int64_t> &shape,
-                       const std::string &scope) { return self.alloc(name, builder::parseDType(type), shape, scope); })
+      .def("alloc",
+           [](KernelBuilder &self, const std::string &name, const std::string &type,
+              const std::vector<int64_t> &shape, const std::string &scope) {
+             return self.alloc(name, builder::parseDType(type), shape, scope);
+           })
       .def("rename", &KernelBuilder::rename)
       .def("name_of", &KernelBuilder::nameOf)
       .def("element_indices", &KernelBuilder::elementIndices)
       .def("load", &KernelBuilder::load)
       .def("store", &KernelBuilder::store)
-      .def("region", [](KernelBuilder &self, const Buffer &buffer, const std::vector<Value> &starts,
-                        const std::vector<std::optional<Value>> &stops,
-                        const nb::list &scalars) { return self.region(buffer, starts, stops, flags(scalars)); })
+      .def("region",
+           [](KernelBuilder &self, const Buffer &buffer, const std::vector<Value> &starts,
+              const std::vector<std::optional<Value>> &stops, const nb::list &scalars) {
+             return self.region(buffer, starts, stops, flags(scalars));
+           })
       .def("set_pad", &KernelBuilder::setPad)
       .def("copy", &KernelBuilder::copy)
       .def("fill", &KernelBuilder::fill)
-      .def("gemm", &KernelBuilder::gemm, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg())
+      .def("gemm", &KernelBuilder::gemm, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+           nb::arg().none(), nb::arg())
       .def("reduce", &KernelBuilder::reduce)
       .def("scan", &KernelBuilder::scan)
-      .def("elementwise", [](KernelBuilder &self, const std::string &function, const nb::list &sources, const Operand &dst,
-                             const std::vector<Value> &size,
-                             const std::string &rounding) { self.elementwise(function, sourcesOf(sources), dst, size, rounding); })
+      .def("elementwise",
+           [](KernelBuilder &self, const std::string &function, const nb::list &sources,
+              const Operand &dst, const std::vector<Value> &size, const std::string &rounding) {
+             self.elementwise(function, sourcesOf(sources), dst, size, rounding);
+           })
       .def("iota", &KernelBuilder::iota)
       .def("gather", &KernelBuilder::gather)
       .def("transpose", &KernelBuilder::transpose)

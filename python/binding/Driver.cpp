@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // compile() and Kernel: records of driver/Driver.h as dictionaries and tuples.
+#include "tilewright/driver/Driver.h"
 #include "tilewright/builder/KernelBuilder.h"
 #include "tilewright/builder/ModuleHandle.h"
-#include "tilewright/driver/Driver.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
@@ -35,7 +35,9 @@ std::unique_ptr<builder::ModuleHandle> takeModule(nb::handle object) {
 
 using driver::Kernel;
 
-nb::tuple location(const driver::SourceLocation &where) { return nb::make_tuple(where.file, where.line, where.column); }
+nb::tuple location(const driver::SourceLocation &where) {
+  return nb::make_tuple(where.file, where.line, where.column);
+}
 
 const char *severity(driver::Severity value) {
   switch (value) {
@@ -142,7 +144,9 @@ std::vector<driver::Argument> arguments(const nb::sequence &list) {
       argument.integer = static_cast<int64_t>(argument.real);
       argument.dtype = "float";
     } else {
-      argument.integer = PyLong_Check(item.ptr()) ? static_cast<int64_t>(PyLong_AsUnsignedLongLongMask(item.ptr())) : nb::cast<int64_t>(item);
+      argument.integer = PyLong_Check(item.ptr())
+                             ? static_cast<int64_t>(PyLong_AsUnsignedLongLongMask(item.ptr()))
+                             : nb::cast<int64_t>(item);
       argument.real = nb::cast<double>(nb::float_(item));
       argument.dtype = "int";
     }
@@ -151,8 +155,9 @@ std::vector<driver::Argument> arguments(const nb::sequence &list) {
   return result;
 }
 
-nb::tuple compile(nb::handle module, const std::string &chip, const std::string &mode, int optLevel, bool strict, bool verifyEach,
-                  const std::string &dumpDir, std::vector<std::string> disable, bool interpretOnly) {
+nb::tuple compile(nb::handle module, const std::string &chip, const std::string &mode, int optLevel,
+                  bool strict, bool verifyEach, const std::string &dumpDir,
+                  std::vector<std::string> disable, bool interpretOnly) {
   driver::CompileOptions options;
   options.chip = chip;
   options.mode = mode;
@@ -171,12 +176,14 @@ nb::tuple compile(nb::handle module, const std::string &chip, const std::string 
   nb::list diagnostics;
   for (const driver::Diagnostic &entry : result.diagnostics)
     diagnostics.append(diagnostic(entry));
-  nb::object kernel = result.kernel ? nb::cast(std::const_pointer_cast<Kernel>(result.kernel)) : nb::none();
+  nb::object kernel =
+      result.kernel ? nb::cast(std::const_pointer_cast<Kernel>(result.kernel)) : nb::none();
   return nb::make_tuple(kernel, diagnostics);
 }
 
-nb::dict run(const Kernel &kernel, const nb::sequence &list, const std::string &engine, const std::string &stage, bool time, bool check,
-             std::optional<uint64_t> delaySeed, const std::string &traceFile, int numThreads, int mutant, bool holdProducer) {
+nb::dict run(const Kernel &kernel, const nb::sequence &list, const std::string &engine,
+             const std::string &stage, bool time, bool check, std::optional<uint64_t> delaySeed,
+             const std::string &traceFile, int numThreads, int mutant, bool holdProducer) {
   if (engine != "simulator" && engine != "interpreter")
     throw nb::value_error("engine must be 'simulator' or 'interpreter'");
   driver::RunOptions options;
@@ -226,15 +233,17 @@ void defineDriver(nb::module_ &m) {
                      }
                      return list;
                    })
-      .def("output_shapes",
-           [](const Kernel &kernel, const nb::sequence &list) {
-             std::string error;
-             auto shapes = kernel.outputShapes(arguments(list), error);
-             return nb::make_tuple(shapes, error);
-           },
-           "Shapes of all outputs, and what is wrong with the arguments (empty when nothing is).")
-      .def("run", &run, "arguments"_a, "engine"_a = "simulator", "stage"_a = "", "time"_a = false, "check"_a = false,
-           "delay_seed"_a.none() = nb::none(), "trace_file"_a = "", "num_threads"_a = 0, "mutant"_a = -1, "hold_producer"_a = false)
+      .def(
+          "output_shapes",
+          [](const Kernel &kernel, const nb::sequence &list) {
+            std::string error;
+            auto shapes = kernel.outputShapes(arguments(list), error);
+            return nb::make_tuple(shapes, error);
+          },
+          "Shapes of all outputs, and what is wrong with the arguments (empty when nothing is).")
+      .def("run", &run, "arguments"_a, "engine"_a = "simulator", "stage"_a = "", "time"_a = false,
+           "check"_a = false, "delay_seed"_a.none() = nb::none(), "trace_file"_a = "",
+           "num_threads"_a = 0, "mutant"_a = -1, "hold_producer"_a = false)
       .def("text", &Kernel::text)
       .def("stages", &Kernel::stages)
       .def("sync_points", [](const Kernel &kernel) {
@@ -243,8 +252,9 @@ void defineDriver(nb::module_ &m) {
           list.append(nb::make_tuple(point.text, location(point.location)));
         return list;
       });
-  m.def("compile", &compile, "module"_a, "chip"_a = "910b3", "mode"_a = "auto", "opt_level"_a = 2, "strict"_a = false,
-        "verify_each"_a = false, "dump_dir"_a = "", "disable"_a = std::vector<std::string>(), "interpret_only"_a = false,
+  m.def("compile", &compile, "module"_a, "chip"_a = "910b3", "mode"_a = "auto", "opt_level"_a = 2,
+        "strict"_a = false, "verify_each"_a = false, "dump_dir"_a = "",
+        "disable"_a = std::vector<std::string>(), "interpret_only"_a = false,
         "Compiles a finished module: (Kernel or None, diagnostics).");
   m.def("version", &driver::versionText);
 }

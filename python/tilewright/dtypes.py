@@ -138,7 +138,9 @@ def dtype(value: Any) -> DType:
         name = "int32"
     elif value is float:
         name = "float32"
-    elif isinstance(value, type) and hasattr(value, "__name__"):  # numpy.float16, ml_dtypes.bfloat16
+    elif isinstance(value, type) and hasattr(
+        value, "__name__"
+    ):  # numpy.float16, ml_dtypes.bfloat16
         name = value.__name__
     else:
         name = getattr(value, "name", None) or str(value)
@@ -148,9 +150,7 @@ def dtype(value: Any) -> DType:
         name = "bool"
     if name in SUPPORTED or name in NOT_YET:
         return DType(name)
-    raise TypeError(
-        f"{value!r} names no element type; allowed are {', '.join(SUPPORTED)}"
-    )
+    raise TypeError(f"{value!r} names no element type; allowed are {', '.join(SUPPORTED)}")
 
 
 def check_supported(name: DType) -> DType:

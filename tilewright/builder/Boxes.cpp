@@ -7,13 +7,16 @@ using namespace mlir;
 
 namespace tilewright::builder {
 
-//===-- Regions ----------------------------------------------------------------------------------===//
+//===-- Regions
+//----------------------------------------------------------------------------------===//
 
-Operand KernelBuilder::region(const Buffer &buffer, const std::vector<Value> &starts, const std::vector<std::optional<Value>> &stops,
+Operand KernelBuilder::region(const Buffer &buffer, const std::vector<Value> &starts,
+                              const std::vector<std::optional<Value>> &stops,
                               const std::vector<bool> &scalars) {
   Impl &b = *impl;
   if (starts.size() != buffer.shape.size())
-    fail(b.describe(buffer) + " has " + llvm::Twine(buffer.shape.size()) + " dimensions, found " + llvm::Twine(starts.size()) + " indices");
+    fail(b.describe(buffer) + " has " + llvm::Twine(buffer.shape.size()) + " dimensions, found " +
+         llvm::Twine(starts.size()) + " indices");
   Operand operand;
   operand.buffer = buffer;
   operand.kind = Operand::Kind::Region;
@@ -32,11 +35,11 @@ Operand KernelBuilder::region(const Buffer &buffer, const std::vector<Value> &st
     Value size = scalars[dim] ? Value::number(int64_t(1)) : b.difference(stop, start);
     auto constant = constantInteger(size);
     if (constant && *constant < 0)
-      fail("slice of dimension " + llvm::Twine(dim) + " of " + b.describe(buffer) + " ends " + llvm::Twine(-*constant) +
-           " before it starts; write start:stop with start <= stop");
+      fail("slice of dimension " + llvm::Twine(dim) + " of " + b.describe(buffer) + " ends " +
+           llvm::Twine(-*constant) + " before it starts; write start:stop with start <= stop");
     if (constant && !global && *constant > buffer.shape[dim])
-      fail("slice of dimension " + llvm::Twine(dim) + " of " + b.describe(buffer) + " has " + llvm::Twine(*constant) +
-           " elements, the tile has " + llvm::Twine(buffer.shape[dim]));
+      fail("slice of dimension " + llvm::Twine(dim) + " of " + b.describe(buffer) + " has " +
+           llvm::Twine(*constant) + " elements, the tile has " + llvm::Twine(buffer.shape[dim]));
     operand.starts.push_back(start);
     operand.sizes.push_back(size);
   }
@@ -62,7 +65,8 @@ ResolvedBox KernelBuilder::Impl::resolve(const Operand &operand, const llvm::Twi
   return box;
 }
 
-//===-- Matching ---------------------------------------------------------------------------------===//
+//===-- Matching
+//---------------------------------------------------------------------------------===//
 
 static bool isOne(const Value &size) { return constantInteger(size) == std::optional<int64_t>(1); }
 
@@ -83,7 +87,8 @@ static std::string squeezedText(ArrayRef<Value> sizes) {
 }
 
 /// The box that starts at a corner (or at 0) and has `sizes` on its last dimensions.
-static ResolvedBox trailing(KernelBuilder::Impl &b, const Operand &operand, ArrayRef<Value> sizes, const llvm::Twine &what) {
+static ResolvedBox trailing(KernelBuilder::Impl &b, const Operand &operand, ArrayRef<Value> sizes,
+                            const llvm::Twine &what) {
   ResolvedBox box{operand.buffer, operand.starts, {}};
   size_t rank = operand.buffer.shape.size();
   if (box.offsets.empty())
@@ -98,8 +103,8 @@ static ResolvedBox trailing(KernelBuilder::Impl &b, const Operand &operand, Arra
     wanted = squeezed;
   }
   if (wanted.size() > rank)
-    fail(what + ": a box of sizes " + text(sizes) + " does not fit into " + b.describe(operand.buffer) + ", which has " + llvm::Twine(rank) +
-         " dimensions");
+    fail(what + ": a box of sizes " + text(sizes) + " does not fit into " +
+         b.describe(operand.buffer) + ", which has " + llvm::Twine(rank) + " dimensions");
   box.sizes.assign(rank, Value::number(int64_t(1)));
   std::copy(wanted.begin(), wanted.end(), box.sizes.end() - wanted.size());
   return box;
@@ -112,17 +117,22 @@ void KernelBuilder::Impl::checkInside(const ResolvedBox &box, StringRef what) {
     auto size = constantInteger(box.sizes[dim]), offset = constantInteger(box.offsets[dim]);
     int64_t extent = box.buffer.shape[dim];
     if (size && (*size > extent || (offset && (*offset < 0 || *offset + *size > extent))))
-      fail(what + ": the box of " + describe(box.buffer) + " starts at " + text(box.offsets[dim]) + " in dimension " + llvm::Twine(dim) +
-           " and has " + llvm::Twine(*size) + " elements, but the tile ends at " + llvm::Twine(extent) + "; use a larger tile or a shorter slice");
+      fail(what + ": the box of " + describe(box.buffer) + " starts at " + text(box.offsets[dim]) +
+           " in dimension " + llvm::Twine(dim) + " and has " + llvm::Twine(*size) +
+           " elements, but the tile ends at " + llvm::Twine(extent) +
+           "; use a larger tile or a shorter slice");
   }
 }
 
-ResolvedBox KernelBuilder::Impl::sized(const Operand &operand, ArrayRef<Value> size, StringRef what) {
+ResolvedBox KernelBuilder::Impl::sized(const Operand &operand, ArrayRef<Value> size,
+                                       StringRef what) {
   return trailing(*this, operand, size, what);
 }
 
-/// Gives `operand` the extents `sizes`, which another operand decided. A region keeps its own and must agree.
-ResolvedBox KernelBuilder::Impl::fit(const Operand &operand, ArrayRef<Value> sizes, const llvm::Twine &what) {
+/// Gives `operand` the extents `sizes`, which another operand decided. A region keeps its own and
+/// must agree.
+ResolvedBox KernelBuilder::Impl::fit(const Operand &operand, ArrayRef<Value> sizes,
+                                     const llvm::Twine &what) {
   ResolvedBox box;
   if (operand.kind == Operand::Kind::Corner) {
     box = trailing(*this, operand, sizes, what);
@@ -144,25 +154,32 @@ ResolvedBox KernelBuilder::Impl::fit(const Operand &operand, ArrayRef<Value> siz
     auto a = constantInteger(here), c = constantInteger(there);
     if (a && c)
       agree = *a == *c;
-    else if (operand.kind == Operand::Kind::Whole) // a run-time size decides how much of the buffer takes part
+    else if (operand.kind ==
+             Operand::Kind::Whole) // a run-time size decides how much of the buffer takes part
       here = a && scopeOf(operand.buffer) == tile::Scope::Global ? here : there;
   }
   if (!agree)
-    fail(what + ": sizes " + squeezedText(box.sizes) + " of " + describe(operand.buffer) + " differ from " + squeezedText(sizes) +
-         " on the other side; they must be equal once dimensions of size 1 are dropped. Slice both sides alike, or give the corner "
+    fail(what + ": sizes " + squeezedText(box.sizes) + " of " + describe(operand.buffer) +
+         " differ from " + squeezedText(sizes) +
+         " on the other side; they must be equal once dimensions of size 1 are dropped. Slice both "
+         "sides alike, or give the corner "
          "of one side, as in A[i, j]");
   return box;
 }
 
 /// The extent rules of T.copy and of box-wise atomics.
-std::pair<ResolvedBox, ResolvedBox> KernelBuilder::Impl::match(const Operand &src, const Operand &dst, ArrayRef<Value> size, StringRef what) {
+std::pair<ResolvedBox, ResolvedBox> KernelBuilder::Impl::match(const Operand &src,
+                                                               const Operand &dst,
+                                                               ArrayRef<Value> size,
+                                                               StringRef what) {
   using K = Operand::Kind;
   ResolvedBox from, to;
   if (!size.empty()) {
     for (const Operand *operand : {&src, &dst})
       if (operand->kind == K::Region)
         fail(what + ": both size=" + text(size) + " and a slice of " + nameOf(operand->buffer) +
-             " say how much is moved; give a corner such as A[i, j] with size, or slices without it");
+             " say how much is moved; give a corner such as A[i, j] with size, or slices without "
+             "it");
     from = sized(src, size, what);
     to = sized(dst, size, what);
   } else if (src.kind == K::Corner && dst.kind == K::Corner) {
@@ -170,7 +187,8 @@ std::pair<ResolvedBox, ResolvedBox> KernelBuilder::Impl::match(const Operand &sr
     to = resolve(dst, what);
   } else if (src.kind == K::Region || (src.kind == K::Whole && dst.kind != K::Region)) {
     from = resolve(src, what);
-    if (src.kind == K::Whole && dst.kind == K::Whole) { // of a run-time and a fixed extent the fixed one counts
+    if (src.kind == K::Whole &&
+        dst.kind == K::Whole) { // of a run-time and a fixed extent the fixed one counts
       ResolvedBox other = whole(dst.buffer);
       if (llvm::any_of(from.sizes, [](const Value &extent) { return !extent.isConstant(); }) &&
           llvm::all_of(other.sizes, [](const Value &extent) { return extent.isConstant(); })) {
@@ -192,21 +210,25 @@ std::pair<ResolvedBox, ResolvedBox> KernelBuilder::Impl::match(const Operand &sr
   return {from, to};
 }
 
-//===-- Operands ---------------------------------------------------------------------------------===//
+//===-- Operands
+//---------------------------------------------------------------------------------===//
 
 KernelBuilder::Impl::BoxOperands KernelBuilder::Impl::operands(ArrayRef<ResolvedBox> boxes) {
   BoxOperands result;
   for (const ResolvedBox &box : boxes) {
     result.buffers.push_back(use(mlir::Value::getFromOpaquePointer(box.buffer.handle)));
     for (auto [dim, offset] : llvm::enumerate(box.offsets))
-      result.offsets.push_back(toIndex(offset, "offset " + llvm::Twine(dim) + " of " + nameOf(box.buffer)));
+      result.offsets.push_back(
+          toIndex(offset, "offset " + llvm::Twine(dim) + " of " + nameOf(box.buffer)));
     for (auto [dim, size] : llvm::enumerate(box.sizes))
-      result.sizes.push_back(toIndex(size, "size " + llvm::Twine(dim) + " of " + nameOf(box.buffer)));
+      result.sizes.push_back(
+          toIndex(size, "size " + llvm::Twine(dim) + " of " + nameOf(box.buffer)));
   }
   return result;
 }
 
-//===-- Copy and fill ----------------------------------------------------------------------------===//
+//===-- Copy and fill
+//----------------------------------------------------------------------------===//
 
 void KernelBuilder::copy(const Operand &src, const Operand &dst, const std::vector<Value> &size) {
   Impl &b = *impl;
@@ -221,7 +243,8 @@ void KernelBuilder::copy(const Operand &src, const Operand &dst, const std::vect
   FloatAttr pad;
   if (auto found = b.pads.find(operands.buffers[1]); found != b.pads.end())
     pad = b.builder.getF64FloatAttr(found->second);
-  b.verify(b.builder.create<tile::CopyOp>(b.location, operands.buffers, operands.offsets, operands.sizes, pad));
+  b.verify(b.builder.create<tile::CopyOp>(b.location, operands.buffers, operands.offsets,
+                                          operands.sizes, pad));
 }
 
 void KernelBuilder::fill(const Operand &dst, const Value &value) {
@@ -235,10 +258,12 @@ void KernelBuilder::fill(const Operand &dst, const Value &value) {
   b.checkInside(box, "T.fill");
   b.noteBoxOp();
   auto operands = b.operands({box});
-  b.verify(b.builder.create<tile::FillOp>(b.location, operands.buffers, operands.offsets, operands.sizes, b.convert(value, dst.buffer.dtype)));
+  b.verify(b.builder.create<tile::FillOp>(b.location, operands.buffers, operands.offsets,
+                                          operands.sizes, b.convert(value, dst.buffer.dtype)));
 }
 
-//===-- Gemm -------------------------------------------------------------------------------------===//
+//===-- Gemm
+//-------------------------------------------------------------------------------------===//
 
 namespace {
 
@@ -253,17 +278,21 @@ Matrix matrixOf(KernelBuilder::Impl &b, const ResolvedBox &box, const char *whic
   while (rank - skip > 2 && isOne(box.sizes[skip]))
     ++skip;
   if (rank - skip != 2)
-    fail("T.gemm: " + llvm::Twine(which) + " is a box of sizes " + text(box.sizes) + " of " + b.describe(box.buffer) +
+    fail("T.gemm: " + llvm::Twine(which) + " is a box of sizes " + text(box.sizes) + " of " +
+         b.describe(box.buffer) +
          "; a matrix is needed: two dimensions, or more whose leading ones have size 1");
   return {box, box.sizes[skip], box.sizes[skip + 1]};
 }
 
-std::string shapeText(const Value &rows, const Value &columns) { return text(rows) + " x " + text(columns); }
+std::string shapeText(const Value &rows, const Value &columns) {
+  return text(rows) + " x " + text(columns);
+}
 
 } // namespace
 
-void KernelBuilder::gemm(const Operand &aOperand, const Operand &bOperand, const Operand &cOperand, bool transposeA, bool transposeB,
-                         const std::optional<Value> &init, const std::vector<Value> &size) {
+void KernelBuilder::gemm(const Operand &aOperand, const Operand &bOperand, const Operand &cOperand,
+                         bool transposeA, bool transposeB, const std::optional<Value> &init,
+                         const std::vector<Value> &size) {
   Impl &b = *impl;
   b.requireLaunch("T.gemm stands");
   const Operand *given[3] = {&aOperand, &bOperand, &cOperand};
@@ -282,8 +311,8 @@ void KernelBuilder::gemm(const Operand &aOperand, const Operand &bOperand, const
   } else {
     for (int index = 0; index < 3; ++index) {
       if (given[index]->kind == Operand::Kind::Corner)
-        fail("T.gemm: " + llvm::Twine(names[index]) + " is a single element of " + b.describe(given[index]->buffer) +
-             "; give a tile, a slice, or size=[m, k, n]");
+        fail("T.gemm: " + llvm::Twine(names[index]) + " is a single element of " +
+             b.describe(given[index]->buffer) + "; give a tile, a slice, or size=[m, k, n]");
       boxes[index] = b.resolve(*given[index], "T.gemm");
     }
   }
@@ -292,8 +321,8 @@ void KernelBuilder::gemm(const Operand &aOperand, const Operand &bOperand, const
     b.checkInside(boxes[index], "T.gemm");
     m[index] = matrixOf(b, boxes[index], names[index]);
     if (b.scopeOf(boxes[index].buffer) == tile::Scope::Global)
-      fail("T.gemm: " + llvm::Twine(names[index]) + " is the tensor " + b.describe(boxes[index].buffer) +
-           " in global memory; copy it into a tile first");
+      fail("T.gemm: " + llvm::Twine(names[index]) + " is the tensor " +
+           b.describe(boxes[index].buffer) + " in global memory; copy it into a tile first");
   }
   if (transposeA)
     std::swap(m[0].rows, m[0].columns);
@@ -303,34 +332,45 @@ void KernelBuilder::gemm(const Operand &aOperand, const Operand &bOperand, const
     auto p = constantInteger(x), q = constantInteger(y);
     return p && q && *p != *q;
   };
-  std::string transposed = transposeA && transposeB ? " (both transposed)" : transposeA ? " (A transposed)" : transposeB ? " (B transposed)" : "";
+  std::string transposed = transposeA && transposeB ? " (both transposed)"
+                           : transposeA             ? " (A transposed)"
+                           : transposeB             ? " (B transposed)"
+                                                    : "";
   if (differ(m[0].columns, m[1].rows))
-    fail("T.gemm: K mismatch: A is " + shapeText(m[0].rows, m[0].columns) + " (" + b.nameOf(boxes[0].buffer) + "), B is " +
-         shapeText(m[1].rows, m[1].columns) + " (" + b.nameOf(boxes[1].buffer) + ")" + transposed + "; A's columns (" + text(m[0].columns) +
-         ") must equal B's rows (" + text(m[1].rows) + "): check the tile shapes and transpose_A, transpose_B");
+    fail("T.gemm: K mismatch: A is " + shapeText(m[0].rows, m[0].columns) + " (" +
+         b.nameOf(boxes[0].buffer) + "), B is " + shapeText(m[1].rows, m[1].columns) + " (" +
+         b.nameOf(boxes[1].buffer) + ")" + transposed + "; A's columns (" + text(m[0].columns) +
+         ") must equal B's rows (" + text(m[1].rows) +
+         "): check the tile shapes and transpose_A, transpose_B");
   if (differ(m[0].rows, m[2].rows) || differ(m[1].columns, m[2].columns))
-    fail("T.gemm: C is " + shapeText(m[2].rows, m[2].columns) + " (" + b.nameOf(boxes[2].buffer) + "), but A . B is " +
-         shapeText(m[0].rows, m[1].columns) + transposed + "; give C that shape");
+    fail("T.gemm: C is " + shapeText(m[2].rows, m[2].columns) + " (" + b.nameOf(boxes[2].buffer) +
+         "), but A . B is " + shapeText(m[0].rows, m[1].columns) + transposed +
+         "; give C that shape");
   DType a = boxes[0].buffer.dtype, c = boxes[2].buffer.dtype;
   auto named = [](DType type) { return std::string(builder::nameOf(type)); };
   if (a != boxes[1].buffer.dtype)
-    fail("T.gemm: A is " + named(a) + " and B is " + named(boxes[1].buffer.dtype) + "; both need one element type: convert one with T.copy");
+    fail("T.gemm: A is " + named(a) + " and B is " + named(boxes[1].buffer.dtype) +
+         "; both need one element type: convert one with T.copy");
   bool integer = a == DType::Int8 || a == DType::UInt8;
   bool narrow = a == DType::Float16 || a == DType::BFloat16 || a == DType::Float32;
   if (!integer && !narrow)
-    fail("T.gemm: operands of type " + named(a) + "; allowed are float16, bfloat16, float32 and int8");
+    fail("T.gemm: operands of type " + named(a) +
+         "; allowed are float16, bfloat16, float32 and int8");
   if (integer ? c != DType::Int32 : c != DType::Float32 && c != a)
-    fail("T.gemm: a product of " + named(a) + " accumulates in " + (integer ? std::string("int32") : "float32 or " + named(a)) + ", found " + named(c) +
+    fail("T.gemm: a product of " + named(a) + " accumulates in " +
+         (integer ? std::string("int32") : "float32 or " + named(a)) + ", found " + named(c) +
          " (" + b.nameOf(boxes[2].buffer) + ")");
   b.noteBoxOp();
   auto operands = b.operands({boxes[2], boxes[0], boxes[1]});
   mlir::Value initial = init ? b.toCondition(*init) : mlir::Value();
   auto unit = [&](bool set) { return set ? b.builder.getUnitAttr() : UnitAttr(); };
-  b.verify(b.builder.create<tile::GemmOp>(b.location, operands.buffers, operands.offsets, operands.sizes, initial, unit(transposeA),
+  b.verify(b.builder.create<tile::GemmOp>(b.location, operands.buffers, operands.offsets,
+                                          operands.sizes, initial, unit(transposeA),
                                           unit(transposeB)));
 }
 
-//===-- Atomics ----------------------------------------------------------------------------------===//
+//===-- Atomics
+//----------------------------------------------------------------------------------===//
 
 static ReduceKind kindOf(const std::string &kind) {
   auto found = symbolizeReduceKind(kind);
@@ -339,7 +379,8 @@ static ReduceKind kindOf(const std::string &kind) {
   return *found;
 }
 
-void KernelBuilder::atomicBox(const std::string &kind, const Operand &dst, const Operand &src, const std::vector<Value> &size) {
+void KernelBuilder::atomicBox(const std::string &kind, const Operand &dst, const Operand &src,
+                              const std::vector<Value> &size) {
   Impl &b = *impl;
   b.requireLaunch("an atomic stands");
   auto [from, to] = b.match(src, dst, size, "an atomic");
@@ -347,10 +388,12 @@ void KernelBuilder::atomicBox(const std::string &kind, const Operand &dst, const
   if (from.buffer.dtype != to.buffer.dtype)
     from = b.converted(from, to.buffer.dtype);
   auto operands = b.operands({to, from});
-  b.verify(b.builder.create<tile::AtomicOp>(b.location, operands.buffers, operands.offsets, operands.sizes, mlir::Value(), kindOf(kind)));
+  b.verify(b.builder.create<tile::AtomicOp>(b.location, operands.buffers, operands.offsets,
+                                            operands.sizes, mlir::Value(), kindOf(kind)));
 }
 
-void KernelBuilder::atomicScalar(const std::string &kind, const Operand &dst, const Value &value, const std::vector<Value> &size) {
+void KernelBuilder::atomicScalar(const std::string &kind, const Operand &dst, const Value &value,
+                                 const std::vector<Value> &size) {
   Impl &b = *impl;
   b.requireLaunch("an atomic stands");
   ResolvedBox box = size.empty() ? b.resolve(dst, "an atomic") : b.sized(dst, size, "an atomic");
@@ -358,8 +401,9 @@ void KernelBuilder::atomicScalar(const std::string &kind, const Operand &dst, co
   if (!llvm::all_of(box.sizes, isOne))
     b.noteBoxOp();
   auto operands = b.operands({box});
-  b.verify(b.builder.create<tile::AtomicOp>(b.location, operands.buffers, operands.offsets, operands.sizes,
-                                            b.convert(value, dst.buffer.dtype), kindOf(kind)));
+  b.verify(b.builder.create<tile::AtomicOp>(b.location, operands.buffers, operands.offsets,
+                                            operands.sizes, b.convert(value, dst.buffer.dtype),
+                                            kindOf(kind)));
 }
 
 } // namespace tilewright::builder

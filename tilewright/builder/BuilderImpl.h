@@ -20,7 +20,8 @@ namespace tilewright::builder {
 
 [[noreturn]] void fail(const llvm::Twine &message);
 
-inline constexpr int64_t kLow = std::numeric_limits<int64_t>::min(), kHigh = std::numeric_limits<int64_t>::max();
+inline constexpr int64_t kLow = std::numeric_limits<int64_t>::min(),
+                         kHigh = std::numeric_limits<int64_t>::max();
 
 /// An integer as a sum of products: constant + sum of factor * atom.
 struct LinearForm {
@@ -57,8 +58,8 @@ struct KernelBuilder::Impl {
   std::map<void *, std::vector<SizeTokens>> tensorShapes;
   llvm::DenseMap<mlir::Value, double> pads;
   std::vector<Frame> frames;
-  llvm::DenseSet<mlir::Operation *> faulting;  ///< reads and divisions that must not run when not wanted
-  llvm::SmallVector<mlir::Operation *> cloned; ///< originals of what was copied into a branch
+  llvm::DenseSet<mlir::Operation *>
+      faulting; ///< reads and divisions that must not run when not wanted
   bool finished = false;
 
   explicit Impl(const std::string &name);
@@ -73,7 +74,8 @@ struct KernelBuilder::Impl {
   /// Refuses values of a branch or loop that has ended.
   mlir::Value use(mlir::Value value);
   /// `value` as the MLIR type of `to`; index-typed when `asIndex`.
-  mlir::Value convert(const Value &value, DType to, bool asIndex = false, llvm::StringRef rounding = "");
+  mlir::Value convert(const Value &value, DType to, bool asIndex = false,
+                      llvm::StringRef rounding = "");
   mlir::Value toIndex(const Value &value, const llvm::Twine &what);
   mlir::Value toCondition(const Value &value);
   /// The type in which floats of this type are computed: bf16 in f32.
@@ -101,7 +103,8 @@ struct KernelBuilder::Impl {
   std::string describe(const Buffer &buffer) const; ///< "A_shared (128, 32) float16"
   tile::Scope scopeOf(const Buffer &buffer) const;
   Value extent(const Buffer &buffer, size_t dim);
-  Buffer alloc(llvm::StringRef name, DType type, llvm::ArrayRef<int64_t> shape, tile::Scope scope, bool user);
+  Buffer alloc(llvm::StringRef name, DType type, llvm::ArrayRef<int64_t> shape, tile::Scope scope,
+               bool user);
   Value load(const Buffer &buffer, const std::vector<Value> &indices);
   void store(const Value &value, const Buffer &buffer, const std::vector<Value> &indices);
 
@@ -116,8 +119,8 @@ struct KernelBuilder::Impl {
   ResolvedBox whole(const Buffer &buffer);
   ResolvedBox resolve(const Operand &operand, const llvm::Twine &what);
   ResolvedBox fit(const Operand &operand, llvm::ArrayRef<Value> sizes, const llvm::Twine &what);
-  std::pair<ResolvedBox, ResolvedBox> match(const Operand &src, const Operand &dst, llvm::ArrayRef<Value> size,
-                                            llvm::StringRef what);
+  std::pair<ResolvedBox, ResolvedBox> match(const Operand &src, const Operand &dst,
+                                            llvm::ArrayRef<Value> size, llvm::StringRef what);
   ResolvedBox sized(const Operand &operand, llvm::ArrayRef<Value> size, llvm::StringRef what);
   void checkInside(const ResolvedBox &box, llvm::StringRef what);
   /// Operands of a box op: buffers, offsets, sizes.
@@ -129,8 +132,9 @@ struct KernelBuilder::Impl {
   void verify(mlir::Operation *op);
   /// A tile that holds `box` converted to `type`.
   ResolvedBox converted(const ResolvedBox &box, DType type);
-  void emitElementwise(Fn fn, llvm::ArrayRef<ResolvedBox> boxes, const std::optional<Value> &scalar, bool scalarFirst,
-                       Round round, llvm::ArrayRef<llvm::SmallVector<int64_t>> maps, DType scalarType);
+  void emitElementwise(Fn fn, llvm::ArrayRef<ResolvedBox> boxes, const std::optional<Value> &scalar,
+                       bool scalarFirst, Round round,
+                       llvm::ArrayRef<llvm::SmallVector<int64_t>> maps, DType scalarType);
 };
 
 std::string text(const Value &value);

@@ -29,7 +29,8 @@ void KernelBuilder::Impl::pushFrame(FrameKind kind, Operation *op, Block *body) 
   frame.kind = kind;
   frame.op = op;
   frames.push_back(frame);
-  builder.setInsertionPoint(body, body->mightHaveTerminator() ? Block::iterator(body->getTerminator()) : body->end());
+  builder.setInsertionPoint(
+      body, body->mightHaveTerminator() ? Block::iterator(body->getTerminator()) : body->end());
 }
 
 KernelBuilder::Impl::Frame KernelBuilder::Impl::popFrame(FrameKind kind, StringRef what) {
@@ -41,20 +42,23 @@ KernelBuilder::Impl::Frame KernelBuilder::Impl::popFrame(FrameKind kind, StringR
   return frame;
 }
 
-//===-- Launch -----------------------------------------------------------------------------------===//
+//===-- Launch
+//-----------------------------------------------------------------------------------===//
 
 std::vector<Value> KernelBuilder::beginLaunch(const std::vector<Value> &grid) {
   Impl &b = *impl;
   for (const Impl::Frame &frame : b.frames)
     if (frame.kind == Impl::FrameKind::Launch)
-      fail("T.Kernel inside another T.Kernel; a kernel is one launch, place the second after the first");
+      fail("T.Kernel inside another T.Kernel; a kernel is one launch, place the second after the "
+           "first");
   if (grid.empty() || grid.size() > 3)
     fail("T.Kernel takes 1 to 3 block extents, found " + llvm::Twine(grid.size()));
   SmallVector<mlir::Value> extents;
   for (auto [dim, extent] : llvm::enumerate(grid)) {
     auto constant = constantInteger(extent);
     if (constant && *constant < 0)
-      fail("block extent " + llvm::Twine(dim) + " of T.Kernel is " + llvm::Twine(*constant) + "; it must be 0 or more");
+      fail("block extent " + llvm::Twine(dim) + " of T.Kernel is " + llvm::Twine(*constant) +
+           "; it must be 0 or more");
     extents.push_back(b.toIndex(extent, "block extent " + llvm::Twine(dim) + " of T.Kernel"));
   }
   auto op = b.builder.create<tile::LaunchOp>(b.location, extents);
@@ -67,18 +71,22 @@ std::vector<Value> KernelBuilder::beginLaunch(const std::vector<Value> &grid) {
   b.lastAlloc = nullptr;
   std::vector<Value> ids;
   for (size_t dim = 0; dim < grid.size(); ++dim)
-    ids.push_back(b.wrap(body->getArgument(dim), DType::Int32, 0, grid[dim].high == kHigh ? kHigh : std::max<int64_t>(grid[dim].high - 1, 0)));
+    ids.push_back(
+        b.wrap(body->getArgument(dim), DType::Int32, 0,
+               grid[dim].high == kHigh ? kHigh : std::max<int64_t>(grid[dim].high - 1, 0)));
   return ids;
 }
 
 void KernelBuilder::endLaunch() { impl->popFrame(Impl::FrameKind::Launch, "the end of T.Kernel"); }
 
-//===-- Loops ------------------------------------------------------------------------------------===//
+//===-- Loops
+//------------------------------------------------------------------------------------===//
 
 /// Largest value of a loop variable below `stop`.
 static int64_t lastBelow(const Value &stop) { return stop.high == kHigh ? kHigh : stop.high - 1; }
 
-Value KernelBuilder::beginFor(const Value &start, const Value &stop, const Value &step, int64_t stages) {
+Value KernelBuilder::beginFor(const Value &start, const Value &stop, const Value &step,
+                              int64_t stages) {
   Impl &b = *impl;
   auto constantStep = constantInteger(step);
   if (constantStep && *constantStep == 0)
@@ -91,12 +99,15 @@ Value KernelBuilder::beginFor(const Value &start, const Value &stop, const Value
     Value span = b.binary("sub", start, stop), stride = Value::number(-*constantStep);
     to = b.binary("max", b.binary("ceildiv", span, stride), from);
   }
-  mlir::Value low = b.toIndex(from, "the start of a loop"), high = b.toIndex(to, "the end of a loop"), width = b.toIndex(by, "the step of a loop");
+  mlir::Value low = b.toIndex(from, "the start of a loop"),
+              high = b.toIndex(to, "the end of a loop"),
+              width = b.toIndex(by, "the step of a loop");
   auto op = b.builder.create<scf::ForOp>(b.location, low, high, width);
   if (stages > 0)
     op->setAttr(tile::kNumStagesAttr, b.builder.getI64IntegerAttr(stages));
   b.pushFrame(Impl::FrameKind::For, op, op.getBody());
-  Value variable = b.wrap(op.getInductionVar(), DType::Int32, from.low, from.low == kLow ? kHigh : lastBelow(to));
+  Value variable = b.wrap(op.getInductionVar(), DType::Int32, from.low,
+                          from.low == kLow ? kHigh : lastBelow(to));
   if (!backward)
     return variable;
   return b.binary("add", start, b.binary("mul", variable, step));
@@ -110,7 +121,9 @@ std::vector<Value> KernelBuilder::beginParallel(const std::vector<Value> &extent
   std::vector<Value> variables;
   if (b.insideParallel()) { // lanes run it as a loop
     for (const Value &extent : extents) {
-      auto op = b.builder.create<scf::ForOp>(b.location, b.constantIndex(0), b.toIndex(extent, "an extent of T.Parallel"), b.constantIndex(1));
+      auto op = b.builder.create<scf::ForOp>(b.location, b.constantIndex(0),
+                                             b.toIndex(extent, "an extent of T.Parallel"),
+                                             b.constantIndex(1));
       b.builder.setInsertionPoint(op.getBody()->getTerminator());
       variables.push_back(b.wrap(op.getInductionVar(), DType::Int32, 0, lastBelow(extent)));
     }
@@ -127,7 +140,8 @@ std::vector<Value> KernelBuilder::beginParallel(const std::vector<Value> &extent
   for (auto [dim, extent] : llvm::enumerate(extents)) {
     auto constant = constantInteger(extent);
     if (constant && *constant < 0)
-      fail("extent " + llvm::Twine(dim) + " of T.Parallel is " + llvm::Twine(*constant) + "; it must be 0 or more");
+      fail("extent " + llvm::Twine(dim) + " of T.Parallel is " + llvm::Twine(*constant) +
+           "; it must be 0 or more");
     sizes.push_back(b.toIndex(extent, "extent " + llvm::Twine(dim) + " of T.Parallel"));
   }
   auto op = b.builder.create<tile::ParallelOp>(b.location, sizes);
@@ -170,11 +184,13 @@ void KernelBuilder::endParallel() {
     serialize(b.builder, cast<tile::ParallelOp>(frame.op), zero, one);
 }
 
-//===-- Branches ---------------------------------------------------------------------------------===//
+//===-- Branches
+//---------------------------------------------------------------------------------===//
 
 void KernelBuilder::beginIf(const Value &condition) {
   Impl &b = *impl;
-  auto op = b.builder.create<scf::IfOp>(b.location, b.toCondition(condition), /*withElseRegion=*/false);
+  auto op =
+      b.builder.create<scf::IfOp>(b.location, b.toCondition(condition), /*withElseRegion=*/false);
   b.pushFrame(Impl::FrameKind::If, op, op.thenBlock());
 }
 
@@ -200,7 +216,8 @@ void KernelBuilder::beginWhile() {
   Impl &b = *impl;
   b.requireLaunch("`while` stands");
   if (b.insideParallel())
-    fail("`while` inside T.Parallel is not supported; use a loop with a fixed number of steps and an `if`");
+    fail("`while` inside T.Parallel is not supported; use a loop with a fixed number of steps and "
+         "an `if`");
   auto op = b.builder.create<scf::WhileOp>(b.location, TypeRange{}, ValueRange{});
   Block *before = &op.getBefore().emplaceBlock();
   op.getAfter().emplaceBlock();

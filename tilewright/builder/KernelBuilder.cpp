@@ -5,7 +5,9 @@
 
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Iterators.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -14,10 +16,10 @@ using namespace mlir;
 namespace tilewright::builder {
 
 KernelBuilder::Impl::Impl(const std::string &name)
-    : context(std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED)), builder(context.get()),
-      location(UnknownLoc::get(context.get())) {
-  context->loadDialect<tile::TileDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect, func::FuncDialect,
-                       memref::MemRefDialect>();
+    : context(std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED)),
+      builder(context.get()), location(UnknownLoc::get(context.get())) {
+  context->loadDialect<tile::TileDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect,
+                       func::FuncDialect, memref::MemRefDialect>();
   module = ModuleOp::create(location);
   builder.setInsertionPointToStart(module->getBody());
   function = builder.create<func::FuncOp>(location, name, builder.getFunctionType({}, {}));
@@ -28,14 +30,17 @@ KernelBuilder::KernelBuilder(const std::string &name) : impl(std::make_unique<Im
 KernelBuilder::~KernelBuilder() = default;
 
 void KernelBuilder::setLocation(const std::string &file, int line, int column) {
-  impl->location = FileLineColLoc::get(impl->context.get(), file, static_cast<unsigned>(std::max(line, 0)),
-                                       static_cast<unsigned>(std::max(column, 0)));
+  impl->location =
+      FileLineColLoc::get(impl->context.get(), file, static_cast<unsigned>(std::max(line, 0)),
+                          static_cast<unsigned>(std::max(column, 0)));
 }
 
-//===-- Parameters -------------------------------------------------------------------------------===//
+//===-- Parameters
+//-------------------------------------------------------------------------------===//
 
 /// The affine form of a symbolic dimension; fails on what shapes cannot hold.
-static AffineExpr affineOf(MLIRContext *context, const SizeTokens &tokens, std::vector<std::string> &symbols, StringRef tensor) {
+static AffineExpr affineOf(MLIRContext *context, const SizeTokens &tokens,
+                           std::vector<std::string> &symbols, StringRef tensor) {
   std::vector<AffineExpr> stack;
   for (const std::string &token : tokens) {
     int64_t number;
@@ -43,7 +48,10 @@ static AffineExpr affineOf(MLIRContext *context, const SizeTokens &tokens, std::
       stack.push_back(getAffineConstantExpr(number, context));
       continue;
     }
-    bool isOperator = llvm::StringSwitch<bool>(token).Cases("+", "-", "*", "//", "%", true).Cases("min", "max", "ceildiv", true).Default(false);
+    bool isOperator = llvm::StringSwitch<bool>(token)
+                          .Cases("+", "-", "*", "//", "%", true)
+                          .Cases("min", "max", "ceildiv", true)
+                          .Default(false);
     if (!isOperator) {
       size_t position = llvm::find(symbols, token) - symbols.begin();
       if (position == symbols.size())
@@ -74,10 +82,12 @@ static AffineExpr affineOf(MLIRContext *context, const SizeTokens &tokens, std::
   return stack.back();
 }
 
-Buffer KernelBuilder::addTensor(const std::string &name, DType type, const std::vector<SizeTokens> &shape, bool output) {
+Buffer KernelBuilder::addTensor(const std::string &name, DType type,
+                                const std::vector<SizeTokens> &shape, bool output) {
   Impl &b = *impl;
   if (shape.empty() || shape.size() > 8)
-    fail("tensor " + name + " has " + llvm::Twine(shape.size()) + " dimensions; allowed are 1 to 8");
+    fail("tensor " + name + " has " + llvm::Twine(shape.size()) +
+         " dimensions; allowed are 1 to 8");
   SmallVector<int64_t> sizes;
   SmallVector<AffineExpr> dims;
   bool dynamic = false;
@@ -85,18 +95,20 @@ Buffer KernelBuilder::addTensor(const std::string &name, DType type, const std::
     AffineExpr expr = affineOf(b.context.get(), tokens, b.symbols, name);
     auto constant = dyn_cast<AffineConstantExpr>(expr);
     if (constant && constant.getValue() < 0)
-      fail("dimension " + llvm::Twine(dims.size()) + " of tensor " + name + " is " + llvm::Twine(constant.getValue()) +
-           "; sizes are 0 or more");
+      fail("dimension " + llvm::Twine(dims.size()) + " of tensor " + name + " is " +
+           llvm::Twine(constant.getValue()) + "; sizes are 0 or more");
     sizes.push_back(constant ? constant.getValue() : ShapedType::kDynamic);
     dims.push_back(expr);
     dynamic |= !constant;
   }
   auto memref = MemRefType::get(sizes, b.elementType(type), MemRefLayoutAttrInterface(),
                                 tile::ScopeAttr::get(b.context.get(), tile::Scope::Global));
-  SmallVector<NamedAttribute> attributes = {b.builder.getNamedAttr(tile::kNameAttr, b.builder.getStringAttr(name))};
+  SmallVector<NamedAttribute> attributes = {
+      b.builder.getNamedAttr(tile::kNameAttr, b.builder.getStringAttr(name))};
   if (dynamic) // the number of symbols is put right at the end
     attributes.push_back(b.builder.getNamedAttr(
-        tile::kShapeAttr, AffineMapAttr::get(AffineMap::get(0, b.symbols.size(), dims, b.context.get()))));
+        tile::kShapeAttr,
+        AffineMapAttr::get(AffineMap::get(0, b.symbols.size(), dims, b.context.get()))));
   if (output)
     attributes.push_back(b.builder.getNamedAttr(tile::kOutputAttr, b.builder.getUnitAttr()));
   unsigned index = b.function.getNumArguments();
@@ -113,14 +125,16 @@ Buffer KernelBuilder::addTensor(const std::string &name, DType type, const std::
 Value KernelBuilder::addScalar(const std::string &name, DType type) {
   Impl &b = *impl;
   unsigned index = b.function.getNumArguments();
-  auto attributes = b.builder.getDictionaryAttr({b.builder.getNamedAttr(tile::kNameAttr, b.builder.getStringAttr(name))});
+  auto attributes = b.builder.getDictionaryAttr(
+      {b.builder.getNamedAttr(tile::kNameAttr, b.builder.getStringAttr(name))});
   b.function.insertArgument(index, b.scalarType(type), attributes, b.location);
   if (isUnsigned(type)) // scalars are signless: the type's name is kept beside
     b.function.setArgAttr(index, "tile.unsigned", b.builder.getUnitAttr());
   return b.wrap(b.function.getArgument(index), type);
 }
 
-//===-- Buffers ----------------------------------------------------------------------------------===//
+//===-- Buffers
+//----------------------------------------------------------------------------------===//
 
 std::string KernelBuilder::Impl::nameOf(const Buffer &buffer) const {
   StringRef name = tile::nameOf(mlir::Value::getFromOpaquePointer(buffer.handle));
@@ -135,7 +149,9 @@ std::string KernelBuilder::Impl::describe(const Buffer &buffer) const {
     if (buffer.shape[dim] >= 0)
       result += std::to_string(buffer.shape[dim]);
     else
-      result += shape != tensorShapes.end() && shape->second[dim].size() == 1 ? shape->second[dim][0] : "?";
+      result += shape != tensorShapes.end() && shape->second[dim].size() == 1
+                    ? shape->second[dim][0]
+                    : "?";
   }
   return result + ") " + std::string(builder::nameOf(buffer.dtype));
 }
@@ -150,7 +166,8 @@ Value KernelBuilder::Impl::extent(const Buffer &buffer, size_t dim) {
   return size(tensorShapes.at(buffer.handle)[dim]);
 }
 
-Buffer KernelBuilder::Impl::alloc(StringRef name, DType type, ArrayRef<int64_t> shape, tile::Scope scope, bool user) {
+Buffer KernelBuilder::Impl::alloc(StringRef name, DType type, ArrayRef<int64_t> shape,
+                                  tile::Scope scope, bool user) {
   requireLaunch("a tile is allocated");
   Operation *launch = nullptr;
   for (const Frame &frame : frames)
@@ -160,13 +177,15 @@ Buffer KernelBuilder::Impl::alloc(StringRef name, DType type, ArrayRef<int64_t> 
     fail("T." + name + " inside T.Parallel; allocate before the loop");
   for (auto [dim, size] : llvm::enumerate(shape))
     if (size <= 0)
-      fail("T." + name + ": dimension " + llvm::Twine(dim) + " of the tile is " + llvm::Twine(size) + "; sizes of tiles are 1 or more");
+      fail("T." + name + ": dimension " + llvm::Twine(dim) + " of the tile is " +
+           llvm::Twine(size) + "; sizes of tiles are 1 or more");
   OpBuilder::InsertionGuard guard(builder);
   if (lastAlloc)
     builder.setInsertionPointAfter(lastAlloc);
   else
     builder.setInsertionPointToStart(&launch->getRegion(0).front());
-  auto memref = MemRefType::get(shape, elementType(type), MemRefLayoutAttrInterface(), tile::ScopeAttr::get(context.get(), scope));
+  auto memref = MemRefType::get(shape, elementType(type), MemRefLayoutAttrInterface(),
+                                tile::ScopeAttr::get(context.get(), scope));
   auto op = builder.create<tile::AllocOp>(location, memref, name, /*slots=*/1);
   if (user)
     op->setAttr(tile::kUserAttr, builder.getUnitAttr());
@@ -178,7 +197,8 @@ Buffer KernelBuilder::Impl::alloc(StringRef name, DType type, ArrayRef<int64_t> 
   return buffer;
 }
 
-Buffer KernelBuilder::alloc(const std::string &name, DType type, const std::vector<int64_t> &shape, const std::string &scope) {
+Buffer KernelBuilder::alloc(const std::string &name, DType type, const std::vector<int64_t> &shape,
+                            const std::string &scope) {
   auto found = tile::symbolizeScope(scope);
   if (!found || *found == tile::Scope::Global || *found == tile::Scope::Workspace)
     fail("T." + name + ": unknown place '" + scope + "'");
@@ -189,8 +209,10 @@ void KernelBuilder::rename(const Buffer &buffer, const std::string &name) {
   auto value = mlir::Value::getFromOpaquePointer(buffer.handle);
   if (auto op = value.getDefiningOp<tile::AllocOp>())
     op.setName(name);
-  else if (auto argument = dyn_cast<BlockArgument>(value); argument && impl->function.getArgAttr(argument.getArgNumber(), tile::kOutputAttr))
-    impl->function.setArgAttr(argument.getArgNumber(), tile::kNameAttr, impl->builder.getStringAttr(name));
+  else if (auto argument = dyn_cast<BlockArgument>(value);
+           argument && impl->function.getArgAttr(argument.getArgNumber(), tile::kOutputAttr))
+    impl->function.setArgAttr(argument.getArgNumber(), tile::kNameAttr,
+                              impl->builder.getStringAttr(name));
 }
 
 std::string KernelBuilder::nameOf(const Buffer &buffer) const { return impl->nameOf(buffer); }
@@ -198,15 +220,19 @@ std::string KernelBuilder::nameOf(const Buffer &buffer) const { return impl->nam
 void KernelBuilder::setPad(const Buffer &buffer, const Value &value) {
   if (!value.isConstant())
     fail("T.annotate_safe_value of " + impl->nameOf(buffer) + ": the value must be a number");
-  impl->pads[mlir::Value::getFromOpaquePointer(buffer.handle)] = isFloat(value.dtype) ? value.real : static_cast<double>(value.integer);
+  impl->pads[mlir::Value::getFromOpaquePointer(buffer.handle)] =
+      isFloat(value.dtype) ? value.real : static_cast<double>(value.integer);
 }
 
-//===-- Elements ---------------------------------------------------------------------------------===//
+//===-- Elements
+//---------------------------------------------------------------------------------===//
 
-std::vector<Value> KernelBuilder::elementIndices(const Buffer &buffer, const std::vector<Value> &indices) {
+std::vector<Value> KernelBuilder::elementIndices(const Buffer &buffer,
+                                                 const std::vector<Value> &indices) {
   Impl &b = *impl;
   if (indices.size() != buffer.shape.size())
-    fail(b.describe(buffer) + " has " + llvm::Twine(buffer.shape.size()) + " dimensions, found " + llvm::Twine(indices.size()) + " indices");
+    fail(b.describe(buffer) + " has " + llvm::Twine(buffer.shape.size()) + " dimensions, found " +
+         llvm::Twine(indices.size()) + " indices");
   std::vector<Value> result = indices;
   for (size_t dim = 0; dim < result.size(); ++dim) {
     if (isFloat(result[dim].dtype) && !constantInteger(result[dim]))
@@ -222,14 +248,15 @@ std::vector<Value> KernelBuilder::elementIndices(const Buffer &buffer, const std
 }
 
 /// Whether each index is known to lie inside; constants outside a tile are an error.
-static bool provablyInside(KernelBuilder::Impl &b, const Buffer &buffer, const std::vector<Value> &indices) {
+static bool provablyInside(KernelBuilder::Impl &b, const Buffer &buffer,
+                           const std::vector<Value> &indices) {
   bool inside = true;
   for (size_t dim = 0; dim < indices.size(); ++dim) {
     int64_t extent = buffer.shape[dim];
     auto constant = constantInteger(indices[dim]);
     if (constant && extent >= 0 && (*constant < 0 || *constant >= extent))
-      fail("index " + llvm::Twine(*constant) + " is outside dimension " + llvm::Twine(dim) + " of " + b.describe(buffer) + "; allowed are 0 to " +
-           llvm::Twine(extent - 1));
+      fail("index " + llvm::Twine(*constant) + " is outside dimension " + llvm::Twine(dim) +
+           " of " + b.describe(buffer) + "; allowed are 0 to " + llvm::Twine(extent - 1));
     inside &= extent >= 0 && indices[dim].low >= 0 && indices[dim].high < extent;
   }
   return inside;
@@ -247,13 +274,15 @@ Value KernelBuilder::Impl::load(const Buffer &buffer, const std::vector<Value> &
   FloatAttr pad;
   if (auto found = pads.find(memref); found != pads.end())
     pad = builder.getF64FloatAttr(found->second);
-  auto op = builder.create<tile::LoadOp>(location, scalarType(buffer.dtype), memref, positions, pad);
+  auto op =
+      builder.create<tile::LoadOp>(location, scalarType(buffer.dtype), memref, positions, pad);
   if (!inside)
     faulting.insert(op);
   return wrap(op.getResult(), buffer.dtype);
 }
 
-void KernelBuilder::Impl::store(const Value &value, const Buffer &buffer, const std::vector<Value> &indices) {
+void KernelBuilder::Impl::store(const Value &value, const Buffer &buffer,
+                                const std::vector<Value> &indices) {
   auto memref = use(mlir::Value::getFromOpaquePointer(buffer.handle));
   requireLaunch("an element of " + nameOf(buffer) + " is written");
   if (scopeOf(buffer) != tile::Scope::Global)
@@ -264,12 +293,16 @@ void KernelBuilder::Impl::store(const Value &value, const Buffer &buffer, const 
   builder.create<tile::StoreOp>(location, convert(value, buffer.dtype), memref, positions);
 }
 
-Value KernelBuilder::load(const Buffer &buffer, const std::vector<Value> &indices) { return impl->load(buffer, indices); }
-void KernelBuilder::store(const Value &value, const Buffer &buffer, const std::vector<Value> &indices) {
+Value KernelBuilder::load(const Buffer &buffer, const std::vector<Value> &indices) {
+  return impl->load(buffer, indices);
+}
+void KernelBuilder::store(const Value &value, const Buffer &buffer,
+                          const std::vector<Value> &indices) {
   impl->store(value, buffer, indices);
 }
 
-//===-- End --------------------------------------------------------------------------------------===//
+//===-- End
+//--------------------------------------------------------------------------------------===//
 
 void KernelBuilder::Impl::verify(Operation *op) {
   std::string message;
@@ -285,6 +318,15 @@ void KernelBuilder::Impl::verify(Operation *op) {
   fail(text.empty() ? "the kernel could not be built" : text);
 }
 
+/// Drops what has no effect and no use: slice ends that were folded, originals of what went into a
+/// branch.
+static void eraseUnused(func::FuncOp function) {
+  function.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+    if (isOpTriviallyDead(op))
+      op->erase();
+  });
+}
+
 std::unique_ptr<ModuleHandle> KernelBuilder::finish() {
   Impl &b = *impl;
   if (b.finished)
@@ -293,9 +335,7 @@ std::unique_ptr<ModuleHandle> KernelBuilder::finish() {
     fail("the kernel ends inside an open block: a `with`, `for`, `if` or `while` was not closed");
   b.finished = true;
   b.builder.create<func::ReturnOp>(b.location);
-  for (Operation *op : llvm::reverse(b.cloned))
-    if (op->use_empty())
-      op->erase();
+  eraseUnused(b.function);
   SmallVector<Attribute> names;
   for (const std::string &symbol : b.symbols)
     names.push_back(b.builder.getStringAttr(symbol));
@@ -304,7 +344,8 @@ std::unique_ptr<ModuleHandle> KernelBuilder::finish() {
   for (unsigned index = 0; index < b.function.getNumArguments(); ++index)
     if (auto map = b.function.getArgAttrOfType<AffineMapAttr>(index, tile::kShapeAttr))
       b.function.setArgAttr(index, tile::kShapeAttr,
-                            AffineMapAttr::get(AffineMap::get(0, names.size(), map.getValue().getResults(), b.context.get())));
+                            AffineMapAttr::get(AffineMap::get(
+                                0, names.size(), map.getValue().getResults(), b.context.get())));
   b.verify(*b.module);
   auto handle = std::make_unique<ModuleHandle>();
   handle->context = std::move(b.context);

@@ -10,8 +10,9 @@
 #include <string_view>
 #include <vector>
 
-/// The only way Python makes IR. Types, promotion, shapes and extents are checked here, statement by statement, so that
-/// an error can be raised while the author's line is known. No MLIR in this header.
+/// The only way Python makes IR. Types, promotion, shapes and extents are checked here, statement
+/// by statement, so that an error can be raised while the author's line is known. No MLIR in this
+/// header.
 namespace tilewright::builder {
 
 struct ModuleHandle; ///< context and module, see builder/ModuleHandle.h
@@ -45,10 +46,12 @@ bool isFloat(DType type);
 bool isUnsigned(DType type);
 int bitsOf(DType type);
 
-/// The type in which two operands meet: float beats int, wider beats narrower, bf16 with f16 gives f32.
+/// The type in which two operands meet: float beats int, wider beats narrower, bf16 with f16 gives
+/// f32.
 DType promote(DType left, DType right);
 
-/// A scalar: a run-time value, or a constant that is made where it is used. `low` and `high` bound integers.
+/// A scalar: a run-time value, or a constant that is made where it is used. `low` and `high` bound
+/// integers.
 struct Value {
   void *handle = nullptr; ///< run-time values; null for constants
   DType dtype = DType::Int32;
@@ -94,7 +97,8 @@ struct Source {
 /// A size in postfix form: numbers, symbol names and + - * // % min max ceildiv.
 using SizeTokens = std::vector<std::string>;
 
-/// Builds one host function with its launches. Every method throws BuildError; after an error the builder is useless.
+/// Builds one host function with its launches. Every method throws BuildError; after an error the
+/// builder is useless.
 class KernelBuilder {
 public:
   explicit KernelBuilder(const std::string &name);
@@ -104,7 +108,8 @@ public:
   void setLocation(const std::string &file, int line, int column);
 
   // Parameters. All tensors are row-major.
-  Buffer addTensor(const std::string &name, DType type, const std::vector<SizeTokens> &shape, bool output);
+  Buffer addTensor(const std::string &name, DType type, const std::vector<SizeTokens> &shape,
+                   bool output);
   Value addScalar(const std::string &name, DType type);
   Value size(const SizeTokens &tokens);
 
@@ -122,7 +127,8 @@ public:
   void whileCondition(const Value &condition);
   void endWhile();
 
-  // Scalars. Functions are named as in `#tile.fn`, with floordiv, floormod, truncdiv, truncmod, ceildiv beside.
+  // Scalars. Functions are named as in `#tile.fn`, with floordiv, floormod, truncdiv, truncmod,
+  // ceildiv beside.
   Value binary(const std::string &function, const Value &left, const Value &right);
   Value unary(const std::string &function, const Value &operand);
   Value cast(const Value &value, DType type, const std::string &rounding);
@@ -134,15 +140,16 @@ public:
   Value ifThenElse(const Value &condition, const Value &then, const Value &otherwise);
 
   // Buffers and elements.
-  Buffer alloc(const std::string &name, DType type, const std::vector<int64_t> &shape, const std::string &scope);
+  Buffer alloc(const std::string &name, DType type, const std::vector<int64_t> &shape,
+               const std::string &scope);
   void rename(const Buffer &buffer, const std::string &name);
   std::string nameOf(const Buffer &buffer) const;
   /// Checks an index list against the rank; negative constants count from the end.
   std::vector<Value> elementIndices(const Buffer &buffer, const std::vector<Value> &indices);
   Value load(const Buffer &buffer, const std::vector<Value> &indices);
   void store(const Value &value, const Buffer &buffer, const std::vector<Value> &indices);
-  Operand region(const Buffer &buffer, const std::vector<Value> &starts, const std::vector<std::optional<Value>> &stops,
-                 const std::vector<bool> &scalars);
+  Operand region(const Buffer &buffer, const std::vector<Value> &starts,
+                 const std::vector<std::optional<Value>> &stops, const std::vector<bool> &scalars);
   /// Value of out-of-bounds reads of a tensor.
   void setPad(const Buffer &buffer, const Value &value);
 
@@ -151,19 +158,22 @@ public:
   void fill(const Operand &dst, const Value &value);
   void gemm(const Operand &a, const Operand &b, const Operand &c, bool transposeA, bool transposeB,
             const std::optional<Value> &init, const std::vector<Value> &size);
-  void reduce(const std::string &kind, const Operand &src, const Operand &dst, std::vector<int64_t> dims,
-              const std::vector<Value> &size, bool accumulate);
-  void scan(const std::string &kind, const Operand &src, const Operand &dst, int64_t dim, bool reverse);
-  void elementwise(const std::string &function, const std::vector<Source> &sources, const Operand &dst,
-                   const std::vector<Value> &size, const std::string &rounding);
+  void reduce(const std::string &kind, const Operand &src, const Operand &dst,
+              std::vector<int64_t> dims, const std::vector<Value> &size, bool accumulate);
+  void scan(const std::string &kind, const Operand &src, const Operand &dst, int64_t dim,
+            bool reverse);
+  void elementwise(const std::string &function, const std::vector<Source> &sources,
+                   const Operand &dst, const std::vector<Value> &size, const std::string &rounding);
   void iota(const Operand &dst, const Value &start, const std::vector<Value> &steps);
   void gather(const Operand &src, const Operand &dst, const Operand &indices);
   void transpose(const Operand &src, const Operand &dst, const std::vector<int64_t> &permutation);
   void reshape(const Operand &src, const Operand &dst);
   void concat(const std::vector<Operand> &sources, const Operand &dst, int64_t dim);
   void flip(const Operand &src, const Operand &dst, int64_t axis);
-  void atomicBox(const std::string &kind, const Operand &dst, const Operand &src, const std::vector<Value> &size);
-  void atomicScalar(const std::string &kind, const Operand &dst, const Value &value, const std::vector<Value> &size);
+  void atomicBox(const std::string &kind, const Operand &dst, const Operand &src,
+                 const std::vector<Value> &size);
+  void atomicScalar(const std::string &kind, const Operand &dst, const Value &value,
+                    const std::vector<Value> &size);
   /// Whether any ("or") or all ("and") elements differ from 0.
   Value quantifier(const std::string &kind, const Operand &src);
 

@@ -16,7 +16,29 @@ namespace tilewright::builder {
 
 namespace {
 
-enum class Kind { Add, Sub, Mul, Div, FloorDiv, FloorMod, TruncDiv, TruncMod, CeilDiv, Max, Min, MaxNum, MinNum, And, Or, Xor, Shl, Shr, Pow, Compare, Unknown };
+enum class Kind {
+  Add,
+  Sub,
+  Mul,
+  Div,
+  FloorDiv,
+  FloorMod,
+  TruncDiv,
+  TruncMod,
+  CeilDiv,
+  Max,
+  Min,
+  MaxNum,
+  MinNum,
+  And,
+  Or,
+  Xor,
+  Shl,
+  Shr,
+  Pow,
+  Compare,
+  Unknown
+};
 
 Kind kindOf(StringRef function) {
   return llvm::StringSwitch<Kind>(function)
@@ -77,7 +99,8 @@ Range rangeOf(Kind kind, const Value &left, const Value &right) {
   case Kind::FloorDiv:
   case Kind::TruncDiv:
     if (left.low >= 0 && right.low > 0)
-      return {right.high == kHigh ? 0 : left.low / right.high, left.high == kHigh ? kHigh : left.high / right.low};
+      return {right.high == kHigh ? 0 : left.low / right.high,
+              left.high == kHigh ? kHigh : left.high / right.low};
     return unknown;
   case Kind::FloorMod:
     if (right.low > 0 && right.high != kHigh)
@@ -100,13 +123,15 @@ bool fits(int64_t value, DType type) {
     return value == 0 || value == 1;
   if (bits == 64)
     return !isUnsigned(type) || value >= 0;
-  return isUnsigned(type) ? value >= 0 && value < (int64_t(1) << bits)
-                          : value >= -(int64_t(1) << (bits - 1)) && value < (int64_t(1) << (bits - 1));
+  return isUnsigned(type)
+             ? value >= 0 && value < (int64_t(1) << bits)
+             : value >= -(int64_t(1) << (bits - 1)) && value < (int64_t(1) << (bits - 1));
 }
 
 } // namespace
 
-/// The type in which both operands meet; Python numbers adopt the other operand's type where they fit.
+/// The type in which both operands meet; Python numbers adopt the other operand's type where they
+/// fit.
 DType KernelBuilder::Impl::commonType(const Value &left, const Value &right) {
   if (left.weak == right.weak)
     return promote(left.dtype, right.dtype);
@@ -115,7 +140,8 @@ DType KernelBuilder::Impl::commonType(const Value &left, const Value &right) {
     return other.dtype;
   if (isFloat(number.dtype))
     return DType::Float32;
-  if (number.dtype == DType::Bool || (other.dtype != DType::Bool && fits(number.integer, other.dtype)))
+  if (number.dtype == DType::Bool ||
+      (other.dtype != DType::Bool && fits(number.integer, other.dtype)))
     return other.dtype;
   return promote(other.dtype, number.dtype);
 }
@@ -129,20 +155,23 @@ Value KernelBuilder::Impl::binary(StringRef function, const Value &left, const V
   DType type = commonType(left, right);
   bool bits = kind == Kind::And || kind == Kind::Or || kind == Kind::Xor;
   if (bits && isFloat(type))
-    fail("bitwise " + function + " of a " + llvm::StringRef(builder::nameOf(left.dtype)) + " and a " +
-         llvm::StringRef(builder::nameOf(right.dtype)) + "; integers or conditions are needed: use T.And, T.Or or T.reinterpret");
+    fail("bitwise " + function + " of a " + llvm::StringRef(builder::nameOf(left.dtype)) +
+         " and a " + llvm::StringRef(builder::nameOf(right.dtype)) +
+         "; integers or conditions are needed: use T.And, T.Or or T.reinterpret");
   if (kind == Kind::Div && !isFloat(type)) // true division of integers
     type = bitsOf(type) == 64 && !left.weak && !right.weak ? DType::Float64 : DType::Float32;
   if (type == DType::Bool && !bits)
     type = DType::Int32;
-  return isFloat(type) ? floatBinary(function, left, right, type) : integerBinary(function, left, right, type);
+  return isFloat(type) ? floatBinary(function, left, right, type)
+                       : integerBinary(function, left, right, type);
 }
 
-Value KernelBuilder::Impl::integerBinary(StringRef function, const Value &left, const Value &right, DType type) {
+Value KernelBuilder::Impl::integerBinary(StringRef function, const Value &left, const Value &right,
+                                         DType type) {
   Kind kind = kindOf(function);
   if (right.isConstant() && right.integer == 0 &&
-      (kind == Kind::FloorDiv || kind == Kind::FloorMod || kind == Kind::TruncDiv || kind == Kind::TruncMod ||
-       kind == Kind::CeilDiv))
+      (kind == Kind::FloorDiv || kind == Kind::FloorMod || kind == Kind::TruncDiv ||
+       kind == Kind::TruncMod || kind == Kind::CeilDiv))
     fail("division by the constant 0");
   if (kind == Kind::CeilDiv) { // (a + b - 1) // b
     Value one = Value::number(int64_t(1));
@@ -187,16 +216,19 @@ Value KernelBuilder::Impl::integerBinary(StringRef function, const Value &left, 
       mlir::Value quotient = builder.createOrFold<arith::FloorDivSIOp>(loc, a, b);
       if (!right.isConstant() && quotient.getDefiningOp())
         faulting.insert(quotient.getDefiningOp());
-      result = builder.createOrFold<arith::SubIOp>(loc, a, builder.createOrFold<arith::MulIOp>(loc, quotient, b));
+      result = builder.createOrFold<arith::SubIOp>(
+          loc, a, builder.createOrFold<arith::MulIOp>(loc, quotient, b));
     }
     break;
   case Kind::Max:
   case Kind::MaxNum:
-    result = isUnsigned(type) ? builder.createOrFold<arith::MaxUIOp>(loc, a, b) : builder.createOrFold<arith::MaxSIOp>(loc, a, b);
+    result = isUnsigned(type) ? builder.createOrFold<arith::MaxUIOp>(loc, a, b)
+                              : builder.createOrFold<arith::MaxSIOp>(loc, a, b);
     break;
   case Kind::Min:
   case Kind::MinNum:
-    result = isUnsigned(type) ? builder.createOrFold<arith::MinUIOp>(loc, a, b) : builder.createOrFold<arith::MinSIOp>(loc, a, b);
+    result = isUnsigned(type) ? builder.createOrFold<arith::MinUIOp>(loc, a, b)
+                              : builder.createOrFold<arith::MinSIOp>(loc, a, b);
     break;
   case Kind::And:
     result = builder.createOrFold<arith::AndIOp>(loc, a, b);
@@ -211,7 +243,8 @@ Value KernelBuilder::Impl::integerBinary(StringRef function, const Value &left, 
     result = builder.createOrFold<arith::ShLIOp>(loc, a, b);
     break;
   case Kind::Shr:
-    result = isUnsigned(type) ? builder.createOrFold<arith::ShRUIOp>(loc, a, b) : builder.createOrFold<arith::ShRSIOp>(loc, a, b);
+    result = isUnsigned(type) ? builder.createOrFold<arith::ShRUIOp>(loc, a, b)
+                              : builder.createOrFold<arith::ShRSIOp>(loc, a, b);
     break;
   case Kind::Pow:
     result = builder.createOrFold<math::IPowIOp>(loc, convert(left, type), convert(right, type));
@@ -220,12 +253,14 @@ Value KernelBuilder::Impl::integerBinary(StringRef function, const Value &left, 
     fail("function '" + function + "' is not defined on integers");
   }
   Operation *op = result.getDefiningOp();
-  if (!right.isConstant() && isa_and_nonnull<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp, arith::RemSIOp, arith::RemUIOp>(op))
+  if (!right.isConstant() && isa_and_nonnull<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp,
+                                             arith::RemSIOp, arith::RemUIOp>(op))
     faulting.insert(op);
   return wrap(result, type, low, high);
 }
 
-Value KernelBuilder::Impl::floatBinary(StringRef function, const Value &left, const Value &right, DType type) {
+Value KernelBuilder::Impl::floatBinary(StringRef function, const Value &left, const Value &right,
+                                       DType type) {
   Kind kind = kindOf(function);
   Location loc = location;
   if (kind == Kind::Pow && right.isConstant()) {
@@ -252,17 +287,21 @@ Value KernelBuilder::Impl::floatBinary(StringRef function, const Value &left, co
     result = builder.createOrFold<arith::DivFOp>(loc, a, b);
     break;
   case Kind::FloorDiv:
-    result = builder.createOrFold<math::FloorOp>(loc, builder.createOrFold<arith::DivFOp>(loc, a, b));
+    result =
+        builder.createOrFold<math::FloorOp>(loc, builder.createOrFold<arith::DivFOp>(loc, a, b));
     break;
   case Kind::TruncDiv:
-    result = builder.createOrFold<math::TruncOp>(loc, builder.createOrFold<arith::DivFOp>(loc, a, b));
+    result =
+        builder.createOrFold<math::TruncOp>(loc, builder.createOrFold<arith::DivFOp>(loc, a, b));
     break;
   case Kind::TruncMod:
     result = builder.createOrFold<arith::RemFOp>(loc, a, b);
     break;
   case Kind::FloorMod: {
-    mlir::Value quotient = builder.createOrFold<math::FloorOp>(loc, builder.createOrFold<arith::DivFOp>(loc, a, b));
-    result = builder.createOrFold<arith::SubFOp>(loc, a, builder.createOrFold<arith::MulFOp>(loc, quotient, b));
+    mlir::Value quotient =
+        builder.createOrFold<math::FloorOp>(loc, builder.createOrFold<arith::DivFOp>(loc, a, b));
+    result = builder.createOrFold<arith::SubFOp>(
+        loc, a, builder.createOrFold<arith::MulFOp>(loc, quotient, b));
     break;
   }
   case Kind::Max:
@@ -281,7 +320,8 @@ Value KernelBuilder::Impl::floatBinary(StringRef function, const Value &left, co
     result = builder.createOrFold<math::PowFOp>(loc, a, b);
     break;
   case Kind::CeilDiv:
-    result = builder.createOrFold<math::CeilOp>(loc, builder.createOrFold<arith::DivFOp>(loc, a, b));
+    result =
+        builder.createOrFold<math::CeilOp>(loc, builder.createOrFold<arith::DivFOp>(loc, a, b));
     break;
   default:
     fail("function '" + function + "' is not defined on " + llvm::StringRef(builder::nameOf(type)) +
@@ -301,7 +341,9 @@ Value KernelBuilder::Impl::compare(StringRef function, const Value &left, const 
                          .Case("le", arith::CmpFPredicate::OLE)
                          .Case("gt", arith::CmpFPredicate::OGT)
                          .Default(arith::CmpFPredicate::OGE);
-    return wrap(builder.createOrFold<arith::CmpFOp>(loc, predicate, toCompute(left, type), toCompute(right, type)), DType::Bool, 0, 1);
+    return wrap(builder.createOrFold<arith::CmpFOp>(loc, predicate, toCompute(left, type),
+                                                    toCompute(right, type)),
+                DType::Bool, 0, 1);
   }
   bool isSigned = !isUnsigned(type) && type != DType::Bool;
   auto predicate = llvm::StringSwitch<arith::CmpIPredicate>(function)
@@ -312,7 +354,8 @@ Value KernelBuilder::Impl::compare(StringRef function, const Value &left, const 
                        .Case("gt", isSigned ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::ugt)
                        .Default(isSigned ? arith::CmpIPredicate::sge : arith::CmpIPredicate::uge);
   bool asIndex = type == DType::Int32 && (isIndex(left) || isIndex(right));
-  return wrap(builder.createOrFold<arith::CmpIOp>(loc, predicate, convert(left, type, asIndex), convert(right, type, asIndex)),
+  return wrap(builder.createOrFold<arith::CmpIOp>(loc, predicate, convert(left, type, asIndex),
+                                                  convert(right, type, asIndex)),
               DType::Bool, 0, 1);
 }
 
@@ -336,7 +379,8 @@ static mlir::Value mathOp(OpBuilder &builder, Location loc, StringRef function, 
       .Case("floor", [&]() -> mlir::Value { return builder.createOrFold<math::FloorOp>(loc, x); })
       .Case("ceil", [&]() -> mlir::Value { return builder.createOrFold<math::CeilOp>(loc, x); })
       .Case("round", [&]() -> mlir::Value { return builder.createOrFold<math::RoundOp>(loc, x); })
-      .Case("rint", [&]() -> mlir::Value { return builder.createOrFold<math::RoundEvenOp>(loc, x); })
+      .Case("rint",
+            [&]() -> mlir::Value { return builder.createOrFold<math::RoundEvenOp>(loc, x); })
       .Case("trunc", [&]() -> mlir::Value { return builder.createOrFold<math::TruncOp>(loc, x); })
       .Case("neg", [&]() -> mlir::Value { return builder.createOrFold<arith::NegFOp>(loc, x); })
       .Default([]() -> mlir::Value { return {}; })();
@@ -347,10 +391,14 @@ Value KernelBuilder::Impl::unary(StringRef function, const Value &operand) {
   DType type = operand.dtype;
   if (function == "not") {
     if (isFloat(type))
-      fail("`~` or T.Not of a " + llvm::StringRef(builder::nameOf(type)) + "; an integer or a condition is needed");
-    Value ones = type == DType::Bool ? Value::typed(int64_t(1), type) : Value::typed(int64_t(-1), type);
+      fail("`~` or T.Not of a " + llvm::StringRef(builder::nameOf(type)) +
+           "; an integer or a condition is needed");
+    Value ones =
+        type == DType::Bool ? Value::typed(int64_t(1), type) : Value::typed(int64_t(-1), type);
     if (type == DType::Bool || !isIndex(operand))
-      return wrap(builder.createOrFold<arith::XOrIOp>(loc, convert(operand, type), convert(ones, type)), type);
+      return wrap(
+          builder.createOrFold<arith::XOrIOp>(loc, convert(operand, type), convert(ones, type)),
+          type);
     return binary("sub", Value::number(int64_t(-1)), operand);
   }
   if (!isFloat(type)) {
@@ -359,10 +407,12 @@ Value KernelBuilder::Impl::unary(StringRef function, const Value &operand) {
     if (function == "abs") {
       if (isUnsigned(type) || type == DType::Bool || operand.low >= 0)
         return operand;
-      return isIndex(operand) ? binary("max", operand, binary("sub", Value::number(int64_t(0)), operand))
-                              : wrap(builder.createOrFold<math::AbsIOp>(loc, convert(operand, type)), type);
+      return isIndex(operand)
+                 ? binary("max", operand, binary("sub", Value::number(int64_t(0)), operand))
+                 : wrap(builder.createOrFold<math::AbsIOp>(loc, convert(operand, type)), type);
     }
-    if (function == "floor" || function == "ceil" || function == "round" || function == "rint" || function == "trunc")
+    if (function == "floor" || function == "ceil" || function == "round" || function == "rint" ||
+        function == "trunc")
       return operand;
     if (function == "isnan" || function == "isinf" || function == "isfinite")
       return Value::typed(int64_t(function == "isfinite"), DType::Bool);
@@ -374,12 +424,14 @@ Value KernelBuilder::Impl::unary(StringRef function, const Value &operand) {
   if (mlir::Value result = mathOp(builder, loc, function, x))
     return wrap(result, type);
   if (function == "isnan")
-    return wrap(builder.createOrFold<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, x, x), DType::Bool, 0, 1);
+    return wrap(builder.createOrFold<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, x, x),
+                DType::Bool, 0, 1);
   if (function == "isinf" || function == "isfinite") {
     mlir::Value size = builder.createOrFold<math::AbsFOp>(loc, x);
     auto predicate = function == "isinf" ? arith::CmpFPredicate::OEQ : arith::CmpFPredicate::OLT;
-    return wrap(builder.createOrFold<arith::CmpFOp>(loc, predicate, size, number(std::numeric_limits<double>::infinity())), DType::Bool,
-                0, 1);
+    return wrap(builder.createOrFold<arith::CmpFOp>(
+                    loc, predicate, size, number(std::numeric_limits<double>::infinity())),
+                DType::Bool, 0, 1);
   }
   if (function == "rec")
     return wrap(builder.createOrFold<arith::DivFOp>(loc, number(1.0), x), type);
@@ -395,14 +447,19 @@ Value KernelBuilder::Impl::unary(StringRef function, const Value &operand) {
   fail("unknown function '" + function + "'");
 }
 
-//===-- Selection --------------------------------------------------------------------------------===//
+//===-- Selection
+//--------------------------------------------------------------------------------===//
 
-Value KernelBuilder::Impl::select(const Value &condition, const Value &then, const Value &otherwise) {
+Value KernelBuilder::Impl::select(const Value &condition, const Value &then,
+                                  const Value &otherwise) {
   if (condition.isConstant())
-    return (isFloat(condition.dtype) ? condition.real != 0 : condition.integer != 0) ? then : otherwise;
+    return (isFloat(condition.dtype) ? condition.real != 0 : condition.integer != 0) ? then
+                                                                                     : otherwise;
   DType type = commonType(then, otherwise);
   bool asIndex = type == DType::Int32 && (isIndex(then) || isIndex(otherwise));
-  auto pick = [&](const Value &value) { return type == DType::BFloat16 ? toCompute(value, type) : convert(value, type, asIndex); };
+  auto pick = [&](const Value &value) {
+    return type == DType::BFloat16 ? toCompute(value, type) : convert(value, type, asIndex);
+  };
   mlir::Value cond = toCondition(condition), a = pick(then), b = pick(otherwise);
   int64_t low = std::min(then.low, otherwise.low), high = std::max(then.high, otherwise.high);
   if (isFloat(type))
@@ -419,7 +476,8 @@ struct FaultySlice {
   llvm::DenseMap<Operation *, bool> seen;
   llvm::SetVector<Operation *> ops; ///< in dependency order
 
-  FaultySlice(Block *block, const llvm::DenseSet<Operation *> &faulting) : block(block), faulting(faulting) {}
+  FaultySlice(Block *block, const llvm::DenseSet<Operation *> &faulting)
+      : block(block), faulting(faulting) {}
 
   /// True when `value` depends on a faulting op of the block.
   bool visit(mlir::Value value) {
@@ -462,7 +520,8 @@ Value KernelBuilder::ifThenElse(const Value &condition, const Value &then, const
   const Value *sides[2] = {&then, &otherwise};
   bool needed = false;
   for (int side = 0; side < 2; ++side)
-    if (sides[side]->handle && slices[side].visit(mlir::Value::getFromOpaquePointer(sides[side]->handle)))
+    if (sides[side]->handle &&
+        slices[side].visit(mlir::Value::getFromOpaquePointer(sides[side]->handle)))
       needed |= !writtenSince(slices[side].ops.getArrayRef(), block);
   if (!needed)
     return b.select(condition, then, otherwise);
@@ -471,42 +530,52 @@ Value KernelBuilder::ifThenElse(const Value &condition, const Value &then, const
   bool asIndex = type == DType::Int32 && (b.isIndex(then) || b.isIndex(otherwise));
   Type result = asIndex ? Type(b.builder.getIndexType()) : b.computeType(type);
   mlir::Value cond = b.toCondition(condition);
-  auto op = b.builder.create<scf::IfOp>(b.location, TypeRange{result}, cond, /*withElseRegion=*/true);
+  auto op =
+      b.builder.create<scf::IfOp>(b.location, TypeRange{result}, cond, /*withElseRegion=*/true);
   for (int side = 0; side < 2; ++side) {
     OpBuilder::InsertionGuard guard(b.builder);
     b.builder.setInsertionPointToStart(side == 0 ? op.thenBlock() : op.elseBlock());
     IRMapping mapping;
-    for (Operation *original : slices[side].ops) {
+    for (Operation *original :
+         slices[side].ops) // the original is dropped at the end when nothing else needs it
       b.builder.clone(*original, mapping);
-      b.cloned.push_back(original);
-    }
     Value value = *sides[side];
     if (value.handle)
-      value.handle = mapping.lookupOrDefault(mlir::Value::getFromOpaquePointer(value.handle)).getAsOpaquePointer();
-    b.builder.create<scf::YieldOp>(b.location, asIndex ? b.convert(value, type, true) : b.toCompute(value, type));
+      value.handle = mapping.lookupOrDefault(mlir::Value::getFromOpaquePointer(value.handle))
+                         .getAsOpaquePointer();
+    b.builder.create<scf::YieldOp>(b.location, asIndex ? b.convert(value, type, true)
+                                                       : b.toCompute(value, type));
   }
-  b.faulting.insert(op); // it holds reads that must stay guarded when it is itself a side of a choice
+  b.faulting.insert(
+      op); // it holds reads that must stay guarded when it is itself a side of a choice
   return b.wrap(op.getResult(0), type, isFloat(type) ? kLow : std::min(then.low, otherwise.low),
                 isFloat(type) ? kHigh : std::max(then.high, otherwise.high));
 }
 
-//===-- Interface --------------------------------------------------------------------------------===//
+//===-- Interface
+//--------------------------------------------------------------------------------===//
 
 Value KernelBuilder::binary(const std::string &function, const Value &left, const Value &right) {
   return impl->binary(function, left, right);
 }
-Value KernelBuilder::unary(const std::string &function, const Value &operand) { return impl->unary(function, operand); }
-Value KernelBuilder::cast(const Value &value, DType type, const std::string &rounding) { return impl->cast(value, type, rounding); }
+Value KernelBuilder::unary(const std::string &function, const Value &operand) {
+  return impl->unary(function, operand);
+}
+Value KernelBuilder::cast(const Value &value, DType type, const std::string &rounding) {
+  return impl->cast(value, type, rounding);
+}
 Value KernelBuilder::select(const Value &condition, const Value &then, const Value &otherwise) {
   return impl->select(condition, then, otherwise);
 }
 
 Value KernelBuilder::bitcast(const Value &value, DType type) {
   if (bitsOf(value.dtype) != bitsOf(type))
-    fail("T.reinterpret from " + llvm::StringRef(builder::nameOf(value.dtype)) + " to " + llvm::StringRef(builder::nameOf(type)) +
-         ": both types need the same number of bits");
+    fail("T.reinterpret from " + llvm::StringRef(builder::nameOf(value.dtype)) + " to " +
+         llvm::StringRef(builder::nameOf(type)) + ": both types need the same number of bits");
   mlir::Value from = impl->convert(value, value.dtype);
-  return impl->wrap(impl->builder.createOrFold<arith::BitcastOp>(impl->location, impl->scalarType(type), from), type);
+  return impl->wrap(
+      impl->builder.createOrFold<arith::BitcastOp>(impl->location, impl->scalarType(type), from),
+      type);
 }
 
 Value KernelBuilder::fma(const Value &a, const Value &b, const Value &c) {
@@ -516,22 +585,23 @@ Value KernelBuilder::fma(const Value &a, const Value &b, const Value &c) {
   type = impl->commonType(probe, c);
   if (!isFloat(type))
     return impl->binary("add", impl->binary("mul", a, b), c);
-  return impl->wrap(impl->builder.createOrFold<math::FmaOp>(impl->location, impl->toCompute(a, type), impl->toCompute(b, type),
-                                                            impl->toCompute(c, type)),
-                    type);
+  return impl->wrap(
+      impl->builder.createOrFold<math::FmaOp>(impl->location, impl->toCompute(a, type),
+                                              impl->toCompute(b, type), impl->toCompute(c, type)),
+      type);
 }
 
 Value KernelBuilder::Impl::size(const SizeTokens &tokens) {
   std::vector<Value> stack;
   for (const std::string &token : tokens) {
     StringRef operation = llvm::StringSwitch<StringRef>(token)
-                             .Case("+", "add")
-                             .Case("-", "sub")
-                             .Case("*", "mul")
-                             .Case("//", "floordiv")
-                             .Case("%", "floormod")
-                             .Cases("min", "max", "ceildiv", token)
-                             .Default("");
+                              .Case("+", "add")
+                              .Case("-", "sub")
+                              .Case("*", "mul")
+                              .Case("//", "floordiv")
+                              .Case("%", "floormod")
+                              .Cases("min", "max", "ceildiv", token)
+                              .Default("");
     if (!operation.empty()) {
       Value right = stack.back();
       stack.pop_back();
@@ -550,7 +620,8 @@ Value KernelBuilder::Impl::size(const SizeTokens &tokens) {
         builder.setInsertionPointAfter(lastPrologue);
       else
         builder.setInsertionPointToStart(&this->function.getBody().front());
-      auto op = builder.create<tile::SymbolOp>(location, builder.getIndexType(), builder.getStringAttr(token));
+      auto op = builder.create<tile::SymbolOp>(location, builder.getIndexType(),
+                                               builder.getStringAttr(token));
       lastPrologue = op;
       if (!llvm::is_contained(symbols, token))
         symbols.push_back(token);

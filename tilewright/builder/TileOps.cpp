@@ -27,17 +27,22 @@ static SmallVector<int64_t> capacity(const ResolvedBox &box) {
 }
 
 ResolvedBox KernelBuilder::Impl::converted(const ResolvedBox &box, DType type) {
-  Buffer tile = alloc(nameOf(box.buffer) + "_" + named(type), type, capacity(box), tile::Scope::Fragment, /*user=*/false);
-  ResolvedBox result{tile, std::vector<Value>(box.sizes.size(), Value::number(int64_t(0))), box.sizes};
+  Buffer tile = alloc(nameOf(box.buffer) + "_" + named(type), type, capacity(box),
+                      tile::Scope::Fragment, /*user=*/false);
+  ResolvedBox result{tile, std::vector<Value>(box.sizes.size(), Value::number(int64_t(0))),
+                     box.sizes};
   auto list = operands({result, box});
-  verify(builder.create<tile::CopyOp>(location, list.buffers, list.offsets, list.sizes, FloatAttr()));
+  verify(
+      builder.create<tile::CopyOp>(location, list.buffers, list.offsets, list.sizes, FloatAttr()));
   return result;
 }
 
-//===-- Reductions -------------------------------------------------------------------------------===//
+//===-- Reductions
+//-------------------------------------------------------------------------------===//
 
-void KernelBuilder::reduce(const std::string &kindName, const Operand &src, const Operand &dst, std::vector<int64_t> dims,
-                           const std::vector<Value> &size, bool accumulate) {
+void KernelBuilder::reduce(const std::string &kindName, const Operand &src, const Operand &dst,
+                           std::vector<int64_t> dims, const std::vector<Value> &size,
+                           bool accumulate) {
   Impl &b = *impl;
   b.requireLaunch("a reduction stands");
   auto kind = symbolizeReduceKind(kindName);
@@ -45,14 +50,15 @@ void KernelBuilder::reduce(const std::string &kindName, const Operand &src, cons
     fail("unknown reduction '" + kindName + "'");
   std::string what = "T.reduce_" + kindName;
   if (src.kind == Operand::Kind::Corner && size.empty())
-    fail(what + ": the source is a single element of " + b.describe(src.buffer) + "; give a tile, a slice, or size");
+    fail(what + ": the source is a single element of " + b.describe(src.buffer) +
+         "; give a tile, a slice, or size");
   ResolvedBox from = size.empty() ? b.resolve(src, what) : b.sized(src, size, what);
   b.checkInside(from, what);
   int64_t rank = static_cast<int64_t>(from.sizes.size());
   for (int64_t &dim : dims) {
     if (dim < -rank || dim >= rank)
-      fail(what + ": dimension " + llvm::Twine(dim) + " of " + b.describe(src.buffer) + "; allowed are " + llvm::Twine(-rank) + " to " +
-           llvm::Twine(rank - 1));
+      fail(what + ": dimension " + llvm::Twine(dim) + " of " + b.describe(src.buffer) +
+           "; allowed are " + llvm::Twine(-rank) + " to " + llvm::Twine(rank - 1));
     dim = dim < 0 ? dim + rank : dim;
   }
   llvm::sort(dims);
@@ -75,45 +81,52 @@ void KernelBuilder::reduce(const std::string &kindName, const Operand &src, cons
       if (auto constant = constantInteger(extent); constant && *constant != 1)
         want.push_back(*constant);
     if (have != want)
-      fail(what + ": the destination " + b.describe(dst.buffer) + " must have sizes " + text(dropped) + " or " + text(keptAsOne) +
-           " to hold " + b.describe(src.buffer) + " reduced along dimension " + llvm::Twine(dims.front()));
+      fail(what + ": the destination " + b.describe(dst.buffer) + " must have sizes " +
+           text(dropped) + " or " + text(keptAsOne) + " to hold " + b.describe(src.buffer) +
+           " reduced along dimension " + llvm::Twine(dims.front()));
   }
   ResolvedBox to = b.fit(dst, sameRank ? keptAsOne : dropped, what);
   b.checkInside(to, what);
   for (const ResolvedBox *box : {&from, &to})
     if (b.scopeOf(box->buffer) == tile::Scope::Global)
-      fail(what + ": " + b.describe(box->buffer) + " is in global memory; copy it into a tile first");
+      fail(what + ": " + b.describe(box->buffer) +
+           " is in global memory; copy it into a tile first");
   b.noteBoxOp();
   auto operands = b.operands({to, from});
-  b.verify(b.builder.create<tile::ReduceOp>(b.location, operands.buffers, operands.offsets, operands.sizes, *kind,
-                                            dims, accumulate));
+  b.verify(b.builder.create<tile::ReduceOp>(b.location, operands.buffers, operands.offsets,
+                                            operands.sizes, *kind, dims, accumulate));
 }
 
-void KernelBuilder::scan(const std::string &kindName, const Operand &src, const Operand &dst, int64_t dim, bool reverse) {
+void KernelBuilder::scan(const std::string &kindName, const Operand &src, const Operand &dst,
+                         int64_t dim, bool reverse) {
   Impl &b = *impl;
   b.requireLaunch("a scan stands");
   auto kind = symbolizeReduceKind(kindName);
   std::string what = kindName == "sum" ? "T.cumsum" : "T.cummax";
   int64_t rank = static_cast<int64_t>(src.buffer.shape.size());
   if (dim < -rank || dim >= rank)
-    fail(what + ": dimension " + llvm::Twine(dim) + " of " + b.describe(src.buffer) + "; allowed are " + llvm::Twine(-rank) + " to " +
-         llvm::Twine(rank - 1));
+    fail(what + ": dimension " + llvm::Twine(dim) + " of " + b.describe(src.buffer) +
+         "; allowed are " + llvm::Twine(-rank) + " to " + llvm::Twine(rank - 1));
   auto [from, to] = b.match(src, dst, {}, what);
   b.noteBoxOp();
   auto operands = b.operands({to, from});
-  b.verify(b.builder.create<tile::ScanOp>(b.location, operands.buffers, operands.offsets, operands.sizes, *kind,
-                                          dim < 0 ? dim + rank : dim, reverse));
+  b.verify(b.builder.create<tile::ScanOp>(b.location, operands.buffers, operands.offsets,
+                                          operands.sizes, *kind, dim < 0 ? dim + rank : dim,
+                                          reverse));
 }
 
-//===-- Element-wise -----------------------------------------------------------------------------===//
+//===-- Element-wise
+//-----------------------------------------------------------------------------===//
 
-/// Domain dimension that each dimension of `sizes` follows, -1 for none; nothing when the shapes do not fit.
+/// Domain dimension that each dimension of `sizes` follows, -1 for none; nothing when the shapes do
+/// not fit.
 static std::optional<SmallVector<int64_t>> mapOnto(ArrayRef<Value> sizes, ArrayRef<Value> domain) {
   auto matches = [](const Value &a, const Value &b) {
     auto x = constantInteger(a), y = constantInteger(b);
     return !x || !y || *x == *y;
   };
-  auto align = [&](ArrayRef<size_t> mine, ArrayRef<size_t> theirs) -> std::optional<SmallVector<int64_t>> {
+  auto align = [&](ArrayRef<size_t> mine,
+                   ArrayRef<size_t> theirs) -> std::optional<SmallVector<int64_t>> {
     SmallVector<int64_t> map(sizes.size(), -1);
     if (mine.size() > theirs.size())
       return std::nullopt;
@@ -148,8 +161,10 @@ static std::optional<SmallVector<int64_t>> mapOnto(ArrayRef<Value> sizes, ArrayR
   return align(all, domainSqueezed);
 }
 
-void KernelBuilder::Impl::emitElementwise(Fn fn, ArrayRef<ResolvedBox> boxes, const std::optional<Value> &scalar, bool scalarFirst, Round round,
-                                          ArrayRef<SmallVector<int64_t>> maps, DType scalarType_) {
+void KernelBuilder::Impl::emitElementwise(Fn fn, ArrayRef<ResolvedBox> boxes,
+                                          const std::optional<Value> &scalar, bool scalarFirst,
+                                          Round round, ArrayRef<SmallVector<int64_t>> maps,
+                                          DType scalarType_) {
   bool plain = true; // every map is what the op assumes without maps
   size_t rank = boxes[0].sizes.size();
   for (size_t index = 0; index < boxes.size(); ++index) {
@@ -168,11 +183,12 @@ void KernelBuilder::Impl::emitElementwise(Fn fn, ArrayRef<ResolvedBox> boxes, co
   }
   auto list = operands(boxes);
   mlir::Value operand = scalar ? convert(*scalar, scalarType_) : mlir::Value();
-  verify(builder.create<tile::ElementwiseOp>(location, list.buffers, list.offsets, list.sizes, operand, fn, mapAttr,
-                                             scalarFirst, round));
+  verify(builder.create<tile::ElementwiseOp>(location, list.buffers, list.offsets, list.sizes,
+                                             operand, fn, mapAttr, scalarFirst, round));
 }
 
-void KernelBuilder::elementwise(const std::string &function, const std::vector<Source> &given, const Operand &dst, const std::vector<Value> &size,
+void KernelBuilder::elementwise(const std::string &function, const std::vector<Source> &given,
+                                const Operand &dst, const std::vector<Value> &size,
                                 const std::string &rounding) {
   Impl &b = *impl;
   std::string what = "T.v" + function;
@@ -202,7 +218,8 @@ void KernelBuilder::elementwise(const std::string &function, const std::vector<S
     if (part.box) {
       b.checkInside(*part.box, what);
       if (b.scopeOf(part.box->buffer) == tile::Scope::Global)
-        fail(what + ": " + b.describe(part.box->buffer) + " is in global memory; copy it into a tile first");
+        fail(what + ": " + b.describe(part.box->buffer) +
+             " is in global memory; copy it into a tile first");
       if (part.box->sizes.size() > best) {
         best = part.box->sizes.size();
         largest = parts.size();
@@ -219,9 +236,11 @@ void KernelBuilder::elementwise(const std::string &function, const std::vector<S
     to = size.empty() ? b.resolve(dst, what) : b.sized(dst, size, what);
   b.checkInside(to, what);
   if (b.scopeOf(to.buffer) == tile::Scope::Global)
-    fail(what + ": " + b.describe(to.buffer) + " is in global memory; use a tile and T.copy it out");
+    fail(what + ": " + b.describe(to.buffer) +
+         " is in global memory; use a tile and T.copy it out");
 
-  // Element types: comparisons and the condition of select are bool, everything else takes the destination's type.
+  // Element types: comparisons and the condition of select are bool, everything else takes the
+  // destination's type.
   bool comparison = *fn >= Fn::EQ && *fn <= Fn::GE, conversion = *fn == Fn::Cast || *fn == Fn::Copy;
   DType type = to.buffer.dtype;
   if (comparison) {
@@ -248,13 +267,16 @@ void KernelBuilder::elementwise(const std::string &function, const std::vector<S
       continue;
     }
     if (!part.box) { // a second scalar: a one-element tile
-      Buffer tile = b.alloc("scalar", wanted, SmallVector<int64_t>(to.sizes.size(), 1), tile::Scope::Fragment, /*user=*/false);
+      Buffer tile = b.alloc("scalar", wanted, SmallVector<int64_t>(to.sizes.size(), 1),
+                            tile::Scope::Fragment, /*user=*/false);
       part.box = b.whole(tile);
       auto list = b.operands({*part.box});
-      b.builder.create<tile::FillOp>(b.location, list.buffers, list.offsets, list.sizes, b.convert(part.scalar, wanted));
+      b.builder.create<tile::FillOp>(b.location, list.buffers, list.offsets, list.sizes,
+                                     b.convert(part.scalar, wanted));
     }
     if (condition && part.box->buffer.dtype != DType::Bool)
-      fail("T.vselect: the condition " + b.describe(part.box->buffer) + " must be a bool tile, as T.vcmp makes it");
+      fail("T.vselect: the condition " + b.describe(part.box->buffer) +
+           " must be a bool tile, as T.vcmp makes it");
     if (!conversion && part.box->buffer.dtype != wanted)
       part.box = b.converted(*part.box, wanted);
   }
@@ -270,10 +292,12 @@ void KernelBuilder::elementwise(const std::string &function, const std::vector<S
     ResolvedBox &box = *parts[index].box;
     auto map = mapOnto(box.sizes, to.sizes);
     if (!map)
-      fail(what + ": operand " + llvm::Twine(index) + ", " + b.describe(box.buffer) + " with sizes " + text(box.sizes) +
-           ", does not fit the destination " + b.describe(to.buffer) + " with sizes " + text(to.sizes) +
+      fail(what + ": operand " + llvm::Twine(index) + ", " + b.describe(box.buffer) +
+           " with sizes " + text(box.sizes) + ", does not fit the destination " +
+           b.describe(to.buffer) + " with sizes " + text(to.sizes) +
            "; sizes must be equal, or 1 where the operand is repeated");
-    for (size_t dim = 0; dim < map->size(); ++dim) // a run-time extent of the destination limits a whole tile
+    for (size_t dim = 0; dim < map->size();
+         ++dim) // a run-time extent of the destination limits a whole tile
       if ((*map)[dim] >= 0 && !to.sizes[(*map)[dim]].isConstant())
         box.sizes[dim] = to.sizes[(*map)[dim]];
     boxes.push_back(box);
@@ -285,14 +309,16 @@ void KernelBuilder::elementwise(const std::string &function, const std::vector<S
   b.emitElementwise(*fn, boxes, scalar, scalarAt == 0 && parts.size() > 1, *round, maps, type);
 }
 
-//===-- Shape movers -----------------------------------------------------------------------------===//
+//===-- Shape movers
+//-----------------------------------------------------------------------------===//
 
 void KernelBuilder::iota(const Operand &dst, const Value &start, const std::vector<Value> &steps) {
   Impl &b = *impl;
   b.requireLaunch("T.arange stands");
   ResolvedBox box = b.resolve(dst, "T.arange");
   if (steps.size() != box.sizes.size())
-    fail("T.arange: " + llvm::Twine(steps.size()) + " strides for " + b.describe(dst.buffer) + "; one per dimension is needed");
+    fail("T.arange: " + llvm::Twine(steps.size()) + " strides for " + b.describe(dst.buffer) +
+         "; one per dimension is needed");
   b.checkInside(box, "T.arange");
   SmallVector<mlir::Value> list;
   for (const Value &step : steps)
@@ -300,28 +326,34 @@ void KernelBuilder::iota(const Operand &dst, const Value &start, const std::vect
   mlir::Value first = b.toIndex(start, "the offset of T.arange");
   b.noteBoxOp();
   auto operands = b.operands({box});
-  b.verify(b.builder.create<tile::IotaOp>(b.location, operands.buffers, operands.offsets, operands.sizes, first, list));
+  b.verify(b.builder.create<tile::IotaOp>(b.location, operands.buffers, operands.offsets,
+                                          operands.sizes, first, list));
 }
 
 void KernelBuilder::gather(const Operand &src, const Operand &dst, const Operand &indices) {
   Impl &b = *impl;
   b.requireLaunch("T.gather stands");
-  SmallVector<ResolvedBox> boxes = {b.resolve(dst, "T.gather"), b.resolve(src, "T.gather"), b.resolve(indices, "T.gather")};
+  SmallVector<ResolvedBox> boxes = {b.resolve(dst, "T.gather"), b.resolve(src, "T.gather"),
+                                    b.resolve(indices, "T.gather")};
   for (const ResolvedBox &box : boxes) {
     b.checkInside(box, "T.gather");
     if (box.sizes.size() != boxes[0].sizes.size())
-      fail("T.gather: " + b.describe(box.buffer) + " and " + b.describe(dst.buffer) + " must have the same number of dimensions");
+      fail("T.gather: " + b.describe(box.buffer) + " and " + b.describe(dst.buffer) +
+           " must have the same number of dimensions");
   }
   if (text(boxes[0].sizes) != text(boxes[2].sizes))
-    fail("T.gather: indices of sizes " + text(boxes[2].sizes) + " for a destination of sizes " + text(boxes[0].sizes) + "; they must be equal");
+    fail("T.gather: indices of sizes " + text(boxes[2].sizes) + " for a destination of sizes " +
+         text(boxes[0].sizes) + "; they must be equal");
   if (isFloat(indices.buffer.dtype))
     fail("T.gather: the indices " + b.describe(indices.buffer) + " must be integers");
   b.noteBoxOp();
   auto operands = b.operands(boxes);
-  b.verify(b.builder.create<tile::GatherOp>(b.location, operands.buffers, operands.offsets, operands.sizes));
+  b.verify(b.builder.create<tile::GatherOp>(b.location, operands.buffers, operands.offsets,
+                                            operands.sizes));
 }
 
-void KernelBuilder::transpose(const Operand &src, const Operand &dst, const std::vector<int64_t> &permutation) {
+void KernelBuilder::transpose(const Operand &src, const Operand &dst,
+                              const std::vector<int64_t> &permutation) {
   Impl &b = *impl;
   b.requireLaunch("T.transpose stands");
   ResolvedBox from = b.resolve(src, "T.transpose"), to = b.resolve(dst, "T.transpose");
@@ -333,19 +365,23 @@ void KernelBuilder::transpose(const Operand &src, const Operand &dst, const std:
     valid = sorted[dim] == static_cast<int64_t>(dim);
   if (!valid)
     fail("T.transpose of " + b.describe(src.buffer) + " into " + b.describe(dst.buffer) +
-         ": the permutation must name each of the source's dimensions once, and both need the same rank");
+         ": the permutation must name each of the source's dimensions once, and both need the same "
+         "rank");
   SmallVector<SmallVector<int64_t>> maps(2);
   maps[1].resize(rank);
   for (size_t dim = 0; dim < rank; ++dim) {
     maps[0].push_back(static_cast<int64_t>(dim));
     maps[1][permutation[dim]] = static_cast<int64_t>(dim);
-    auto have = constantInteger(to.sizes[dim]), want = constantInteger(from.sizes[permutation[dim]]);
+    auto have = constantInteger(to.sizes[dim]),
+         want = constantInteger(from.sizes[permutation[dim]]);
     if (have && want && *have != *want)
-      fail("T.transpose: dimension " + llvm::Twine(dim) + " of " + b.describe(dst.buffer) + " must have size " + llvm::Twine(*want) + ", that of dimension " +
+      fail("T.transpose: dimension " + llvm::Twine(dim) + " of " + b.describe(dst.buffer) +
+           " must have size " + llvm::Twine(*want) + ", that of dimension " +
            llvm::Twine(permutation[dim]) + " of " + b.describe(src.buffer));
   }
   b.noteBoxOp();
-  b.emitElementwise(src.buffer.dtype == dst.buffer.dtype ? Fn::Copy : Fn::Cast, {to, from}, std::nullopt, false, Round::Rint, maps, dst.buffer.dtype);
+  b.emitElementwise(src.buffer.dtype == dst.buffer.dtype ? Fn::Copy : Fn::Cast, {to, from},
+                    std::nullopt, false, Round::Rint, maps, dst.buffer.dtype);
 }
 
 /// Row-major position of `indices` in a box.
@@ -365,20 +401,22 @@ void KernelBuilder::reshape(const Operand &src, const Operand &dst) {
     for (const Value &size : box.sizes) {
       auto constant = constantInteger(size);
       if (!constant)
-        fail("T.reshape: " + b.describe(box.buffer) + " has a run-time extent; sizes known at compile time are needed");
+        fail("T.reshape: " + b.describe(box.buffer) +
+             " has a run-time extent; sizes known at compile time are needed");
       product *= *constant;
     }
     return product;
   };
   int64_t have = count(to), want = count(from);
   if (have != want)
-    fail("T.reshape: " + b.describe(src.buffer) + " holds " + llvm::Twine(want) + " elements, " + b.describe(dst.buffer) + " holds " + llvm::Twine(have) +
-         "; they must be equal");
+    fail("T.reshape: " + b.describe(src.buffer) + " holds " + llvm::Twine(want) + " elements, " +
+         b.describe(dst.buffer) + " holds " + llvm::Twine(have) + "; they must be equal");
   std::vector<Value> lanes = beginParallel(to.sizes);
   Value flat = flatten(b, to, lanes);
   std::vector<Value> source(from.sizes.size()), target;
   for (size_t dim = from.sizes.size(); dim-- > 0;) {
-    source[dim] = b.binary("add", from.offsets[dim], dim ? b.binary("floormod", flat, from.sizes[dim]) : flat);
+    source[dim] = b.binary("add", from.offsets[dim],
+                           dim ? b.binary("floormod", flat, from.sizes[dim]) : flat);
     if (dim)
       flat = b.binary("floordiv", flat, from.sizes[dim]);
   }
@@ -393,13 +431,15 @@ void KernelBuilder::concat(const std::vector<Operand> &sources, const Operand &d
   ResolvedBox to = b.resolve(dst, "T.concat");
   int64_t rank = static_cast<int64_t>(to.sizes.size());
   if (dim < -rank || dim >= rank)
-    fail("T.concat: dimension " + llvm::Twine(dim) + " of " + b.describe(dst.buffer) + "; allowed are " + llvm::Twine(-rank) + " to " + llvm::Twine(rank - 1));
+    fail("T.concat: dimension " + llvm::Twine(dim) + " of " + b.describe(dst.buffer) +
+         "; allowed are " + llvm::Twine(-rank) + " to " + llvm::Twine(rank - 1));
   dim = dim < 0 ? dim + rank : dim;
   Value at = to.offsets[dim];
   for (const Operand &source : sources) {
     ResolvedBox from = b.resolve(source, "T.concat");
     if (static_cast<int64_t>(from.sizes.size()) != rank)
-      fail("T.concat: " + b.describe(source.buffer) + " and " + b.describe(dst.buffer) + " must have the same number of dimensions");
+      fail("T.concat: " + b.describe(source.buffer) + " and " + b.describe(dst.buffer) +
+           " must have the same number of dimensions");
     Operand part = dst;
     part.kind = Operand::Kind::Region;
     part.starts = to.offsets;
@@ -417,7 +457,8 @@ void KernelBuilder::flip(const Operand &src, const Operand &dst, int64_t axis) {
   auto [from, to] = b.match(src, dst, {}, "T.flip");
   int64_t rank = static_cast<int64_t>(from.sizes.size());
   if (axis < -rank || axis >= rank || from.sizes.size() != to.sizes.size())
-    fail("T.flip: axis " + llvm::Twine(axis) + " of " + b.describe(src.buffer) + " into " + b.describe(dst.buffer) +
+    fail("T.flip: axis " + llvm::Twine(axis) + " of " + b.describe(src.buffer) + " into " +
+         b.describe(dst.buffer) +
          "; both need the same rank and the axis must be one of its dimensions");
   axis = axis < 0 ? axis + rank : axis;
   std::vector<Value> lanes = beginParallel(to.sizes), source, target;
@@ -440,7 +481,9 @@ Value KernelBuilder::quantifier(const std::string &kind, const Operand &src) {
   b.store(Value::number(kind == "and"), found, {});
   std::vector<Value> indices;
   for (size_t dim = 0; dim < box.sizes.size(); ++dim)
-    indices.push_back(b.binary("add", box.offsets[dim], beginFor(Value::number(int64_t(0)), box.sizes[dim], Value::number(int64_t(1)), 0)));
+    indices.push_back(b.binary(
+        "add", box.offsets[dim],
+        beginFor(Value::number(int64_t(0)), box.sizes[dim], Value::number(int64_t(1)), 0)));
   Value here = b.compare("ne", b.load(src.buffer, indices), Value::number(int64_t(0)));
   b.store(b.binary(kind, b.load(found, {}), here), found, {});
   for (size_t dim = 0; dim < box.sizes.size(); ++dim)
@@ -448,16 +491,21 @@ Value KernelBuilder::quantifier(const std::string &kind, const Operand &src) {
   return b.load(found, {});
 }
 
-//===-- Debugging --------------------------------------------------------------------------------===//
+//===-- Debugging
+//--------------------------------------------------------------------------------===//
 
-static void createPrint(KernelBuilder::Impl &b, ArrayRef<ResolvedBox> boxes, mlir::Value scalar, const std::string &message) {
+static void createPrint(KernelBuilder::Impl &b, ArrayRef<ResolvedBox> boxes, mlir::Value scalar,
+                        const std::string &message) {
   b.requireLaunch("T.print stands");
   b.noteBoxOp();
   auto operands = b.operands(boxes);
-  b.builder.create<tile::PrintOp>(b.location, operands.buffers, operands.offsets, operands.sizes, scalar, b.builder.getStringAttr(message));
+  b.builder.create<tile::PrintOp>(b.location, operands.buffers, operands.offsets, operands.sizes,
+                                  scalar, b.builder.getStringAttr(message));
 }
 
-void KernelBuilder::printMessage(const std::string &message) { createPrint(*impl, {}, {}, message); }
+void KernelBuilder::printMessage(const std::string &message) {
+  createPrint(*impl, {}, {}, message);
+}
 void KernelBuilder::printBox(const Operand &box, const std::string &message) {
   createPrint(*impl, {impl->resolve(box, "T.print")}, {}, message);
 }
@@ -467,7 +515,8 @@ void KernelBuilder::printScalar(const Value &value, const std::string &message) 
 
 void KernelBuilder::assertOp(const Value &condition, const std::string &message) {
   Impl &b = *impl;
-  b.builder.create<tile::AssertOp>(b.location, b.toCondition(condition), b.builder.getStringAttr(message));
+  b.builder.create<tile::AssertOp>(b.location, b.toCondition(condition),
+                                   b.builder.getStringAttr(message));
 }
 
 } // namespace tilewright::builder

@@ -14,10 +14,12 @@ namespace tilewright::builder {
 
 void fail(const llvm::Twine &message) { throw BuildError(message.str()); }
 
-//===-- Types ------------------------------------------------------------------------------------===//
+//===-- Types
+//------------------------------------------------------------------------------------===//
 
-static constexpr std::string_view kNames[] = {"bool",   "int8",   "int16",   "int32",    "int64",   "uint8",  "uint16",
-                                              "uint32", "uint64", "float16", "bfloat16", "float32", "float64"};
+static constexpr std::string_view kNames[] = {"bool",     "int8",    "int16",  "int32",  "int64",
+                                              "uint8",    "uint16",  "uint32", "uint64", "float16",
+                                              "bfloat16", "float32", "float64"};
 
 std::string_view nameOf(DType type) { return kNames[static_cast<size_t>(type)]; }
 
@@ -26,7 +28,8 @@ DType parseDType(std::string_view name) {
     if (kNames[index] == name)
       return static_cast<DType>(index);
   throw BuildError("element type " + std::string(name) +
-                   " is not supported; allowed are bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32 and "
+                   " is not supported; allowed are bool, int8 to int64, uint8 to uint64, float16, "
+                   "bfloat16, float32 and "
                    "float64");
 }
 
@@ -39,7 +42,10 @@ int bitsOf(DType type) {
 }
 
 static DType signedType(int bits) {
-  return bits <= 8 ? DType::Int8 : bits <= 16 ? DType::Int16 : bits <= 32 ? DType::Int32 : DType::Int64;
+  return bits <= 8    ? DType::Int8
+         : bits <= 16 ? DType::Int16
+         : bits <= 32 ? DType::Int32
+                      : DType::Int64;
 }
 
 DType promote(DType left, DType right) {
@@ -75,14 +81,16 @@ Type KernelBuilder::Impl::scalarType(DType type) {
 }
 
 Type KernelBuilder::Impl::elementType(DType type) {
-  return isUnsigned(type) ? builder.getIntegerType(bitsOf(type), /*isSigned=*/false) : scalarType(type);
+  return isUnsigned(type) ? builder.getIntegerType(bitsOf(type), /*isSigned=*/false)
+                          : scalarType(type);
 }
 
 Type KernelBuilder::Impl::computeType(DType type) {
   return type == DType::BFloat16 ? builder.getF32Type() : scalarType(type);
 }
 
-//===-- Constants --------------------------------------------------------------------------------===//
+//===-- Constants
+//--------------------------------------------------------------------------------===//
 
 Value Value::number(bool value) {
   Value result;
@@ -166,7 +174,9 @@ mlir::Value KernelBuilder::Impl::constant(TypedAttr attribute) {
   return value = op.getResult();
 }
 
-mlir::Value KernelBuilder::Impl::constantIndex(int64_t value) { return constant(builder.getIndexAttr(value)); }
+mlir::Value KernelBuilder::Impl::constantIndex(int64_t value) {
+  return constant(builder.getIndexAttr(value));
+}
 
 static TypedAttr attributeOf(OpBuilder &builder, Type type, const Value &value) {
   if (auto floatType = dyn_cast<FloatType>(type)) {
@@ -177,19 +187,24 @@ static TypedAttr attributeOf(OpBuilder &builder, Type type, const Value &value) 
   }
   int64_t integer = value.integer;
   if (isFloat(value.dtype))
-    integer = std::isnan(value.real) ? 0
-              : value.real >= 9.2e18 ? std::numeric_limits<int64_t>::max()
+    integer = std::isnan(value.real)  ? 0
+              : value.real >= 9.2e18  ? std::numeric_limits<int64_t>::max()
               : value.real <= -9.2e18 ? std::numeric_limits<int64_t>::min()
                                       : static_cast<int64_t>(value.real);
   if (type.isInteger(1))
     return builder.getBoolAttr(isFloat(value.dtype) ? value.real != 0 : value.integer != 0);
-  return cast<TypedAttr>(type.isIndex() ? Attribute(builder.getIndexAttr(integer))
-                                        : Attribute(builder.getIntegerAttr(type, llvm::APInt(type.getIntOrFloatBitWidth(), integer, true))));
+  return cast<TypedAttr>(
+      type.isIndex() ? Attribute(builder.getIndexAttr(integer))
+                     : Attribute(builder.getIntegerAttr(
+                           type, llvm::APInt(type.getIntOrFloatBitWidth(), integer, true))));
 }
 
-//===-- Run-time values --------------------------------------------------------------------------===//
+//===-- Run-time values
+//--------------------------------------------------------------------------===//
 
-static mlir::Value raw(const Value &value) { return mlir::Value::getFromOpaquePointer(value.handle); }
+static mlir::Value raw(const Value &value) {
+  return mlir::Value::getFromOpaquePointer(value.handle);
+}
 
 bool KernelBuilder::Impl::isIndex(const Value &value) const {
   return value.handle && raw(value).getType().isIndex();
@@ -197,10 +212,12 @@ bool KernelBuilder::Impl::isIndex(const Value &value) const {
 
 mlir::Value KernelBuilder::Impl::use(mlir::Value value) {
   mlir::Region *home = value.getParentRegion();
-  for (mlir::Region *region = builder.getInsertionBlock()->getParent(); region; region = region->getParentRegion())
+  for (mlir::Region *region = builder.getInsertionBlock()->getParent(); region;
+       region = region->getParentRegion())
     if (region == home)
       return value;
-  fail("a value computed inside an `if`, a loop or another kernel is used after its end, where it does not exist; keep it "
+  fail("a value computed inside an `if`, a loop or another kernel is used after its end, where it "
+       "does not exist; keep it "
        "in a variable made by T.alloc_var before the branch, or compute it again");
 }
 
@@ -211,8 +228,9 @@ Value KernelBuilder::Impl::wrap(mlir::Value value, DType type, int64_t low, int6
     Value result;
     if (auto integer = dyn_cast<IntegerAttr>(attribute)) {
       bool zeroExtend = type == DType::Bool || isUnsigned(type);
-      result = Value::typed(zeroExtend && integer.getType().isInteger() ? static_cast<int64_t>(integer.getValue().getZExtValue())
-                                                                        : integer.getValue().getSExtValue(),
+      result = Value::typed(zeroExtend && integer.getType().isInteger()
+                                ? static_cast<int64_t>(integer.getValue().getZExtValue())
+                                : integer.getValue().getSExtValue(),
                             type);
     } else if (auto real = dyn_cast<FloatAttr>(attribute)) {
       result = Value::typed(real.getValueAsDouble(), type);
@@ -235,10 +253,13 @@ Value KernelBuilder::Impl::wrap(mlir::Value value, DType type, int64_t low, int6
 Value KernelBuilder::Impl::known(void *atom) {
   mlir::Value value = mlir::Value::getFromOpaquePointer(atom);
   auto range = ranges.find(value);
-  return range == ranges.end() ? wrap(value, DType::Int32) : wrap(value, DType::Int32, range->second.first, range->second.second);
+  return range == ranges.end()
+             ? wrap(value, DType::Int32)
+             : wrap(value, DType::Int32, range->second.first, range->second.second);
 }
 
-static mlir::Value roundToIntegral(OpBuilder &builder, Location loc, mlir::Value value, StringRef rounding) {
+static mlir::Value roundToIntegral(OpBuilder &builder, Location loc, mlir::Value value,
+                                   StringRef rounding) {
   if (rounding == "rint")
     return builder.createOrFold<math::RoundEvenOp>(loc, value);
   if (rounding == "round")
@@ -249,22 +270,26 @@ static mlir::Value roundToIntegral(OpBuilder &builder, Location loc, mlir::Value
     return builder.createOrFold<math::CeilOp>(loc, value);
   if (rounding == "trunc")
     return builder.createOrFold<math::TruncOp>(loc, value);
-  fail("rounding mode '" + rounding + "' is not supported for scalars; allowed are rint, round, floor, ceil and trunc");
+  fail("rounding mode '" + rounding +
+       "' is not supported for scalars; allowed are rint, round, floor, ceil and trunc");
 }
 
-mlir::Value KernelBuilder::Impl::convert(const Value &value, DType to, bool asIndex, StringRef rounding) {
+mlir::Value KernelBuilder::Impl::convert(const Value &value, DType to, bool asIndex,
+                                         StringRef rounding) {
   Type target = asIndex ? builder.getIndexType() : scalarType(to);
   if (value.isConstant()) {
     Value number = value;
     if (isFloat(value.dtype) && !isFloat(to) && !rounding.empty() && rounding != "trunc")
-      number.real = rounding == "floor" ? std::floor(value.real)
+      number.real = rounding == "floor"  ? std::floor(value.real)
                     : rounding == "ceil" ? std::ceil(value.real)
                     : rounding == "rint" ? std::nearbyint(value.real)
                                          : std::round(value.real);
     if (isFloat(number.dtype) && !isFloat(to) && to != DType::Bool) { // saturate
-      double top = isUnsigned(to) ? std::ldexp(1.0, bitsOf(to)) - 1 : std::ldexp(1.0, bitsOf(to) - 1) - 1;
+      double top =
+          isUnsigned(to) ? std::ldexp(1.0, bitsOf(to)) - 1 : std::ldexp(1.0, bitsOf(to) - 1) - 1;
       double bottom = isUnsigned(to) ? 0 : -std::ldexp(1.0, bitsOf(to) - 1);
-      number.real = std::isnan(number.real) ? 0 : std::min(std::max(std::trunc(number.real), bottom), top);
+      number.real =
+          std::isnan(number.real) ? 0 : std::min(std::max(std::trunc(number.real), bottom), top);
     }
     return constant(attributeOf(builder, target, number));
   }
@@ -289,7 +314,8 @@ mlir::Value KernelBuilder::Impl::convert(const Value &value, DType to, bool asIn
       return builder.createOrFold<arith::ExtFOp>(loc, target, from);
     if (width > floatTarget.getWidth())
       return builder.createOrFold<arith::TruncFOp>(loc, target, from);
-    mlir::Value wide = builder.createOrFold<arith::ExtFOp>(loc, builder.getF32Type(), from); // bf16 and f16
+    mlir::Value wide =
+        builder.createOrFold<arith::ExtFOp>(loc, builder.getF32Type(), from); // bf16 and f16
     return builder.createOrFold<arith::TruncFOp>(loc, target, wide);
   }
   if (to == DType::Bool) {
@@ -298,8 +324,8 @@ mlir::Value KernelBuilder::Impl::convert(const Value &value, DType to, bool asIn
     if (fromFloat)
       return builder.createOrFold<arith::CmpFOp>(loc, arith::CmpFPredicate::UNE, from,
                                                  constant(builder.getFloatAttr(type, 0.0)));
-    return builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, from,
-                                               constant(cast<TypedAttr>(builder.getZeroAttr(type))));
+    return builder.createOrFold<arith::CmpIOp>(
+        loc, arith::CmpIPredicate::ne, from, constant(cast<TypedAttr>(builder.getZeroAttr(type))));
   }
   if (fromFloat) {
     Type integer = asIndex ? builder.getI64Type() : target;
@@ -330,7 +356,9 @@ mlir::Value KernelBuilder::Impl::toIndex(const Value &value, const llvm::Twine &
   return convert(value, DType::Int64, /*asIndex=*/true);
 }
 
-mlir::Value KernelBuilder::Impl::toCondition(const Value &value) { return convert(value, DType::Bool); }
+mlir::Value KernelBuilder::Impl::toCondition(const Value &value) {
+  return convert(value, DType::Bool);
+}
 
 mlir::Value KernelBuilder::Impl::toCompute(const Value &value, DType type) {
   if (type != DType::BFloat16)
@@ -342,7 +370,8 @@ mlir::Value KernelBuilder::Impl::toCompute(const Value &value, DType type) {
 
 Value KernelBuilder::Impl::cast(const Value &value, DType type, StringRef rounding) {
   int64_t low = kLow, high = kHigh;
-  if (!isFloat(value.dtype) && !isFloat(type) && bitsOf(type) >= 32 && value.low != kLow && value.high != kHigh) {
+  if (!isFloat(value.dtype) && !isFloat(type) && bitsOf(type) >= 32 && value.low != kLow &&
+      value.high != kHigh) {
     low = value.low;
     high = value.high;
   }
@@ -358,10 +387,12 @@ Value KernelBuilder::Impl::cast(const Value &value, DType type, StringRef roundi
   return wrap(convert(value, type, false, rounding), type, low, high);
 }
 
-//===-- Linear forms -----------------------------------------------------------------------------===//
+//===-- Linear forms
+//-----------------------------------------------------------------------------===//
 
 static void addTerm(LinearForm &form, void *atom, int64_t factor) {
-  auto place = llvm::lower_bound(form.terms, atom, [](const auto &term, void *key) { return term.first < key; });
+  auto place = llvm::lower_bound(form.terms, atom,
+                                 [](const auto &term, void *key) { return term.first < key; });
   if (place != form.terms.end() && place->first == atom) {
     place->second += factor;
     if (place->second == 0)
@@ -390,7 +421,8 @@ static LinearForm linearOf(mlir::Value value, int depth) {
     return form;
   }
   if (isa_and_nonnull<arith::MulIOp>(op)) {
-    LinearForm left = linearOf(op->getOperand(0), depth - 1), right = linearOf(op->getOperand(1), depth - 1);
+    LinearForm left = linearOf(op->getOperand(0), depth - 1),
+               right = linearOf(op->getOperand(1), depth - 1);
     if (left.terms.empty())
       std::swap(left, right);
     if (right.terms.empty()) {

@@ -130,20 +130,43 @@ def _publish() -> None:
     """Adds what is named by tables: mathematics, vector operations, hints and element types."""
     space = globals()
     for name, value in vars(_math).items():
-        if not name.startswith("_") and callable(value) and getattr(value, "__module__", "") == _math.__name__:
+        if (
+            not name.startswith("_")
+            and callable(value)
+            and getattr(value, "__module__", "") == _math.__name__
+        ):
             space[name] = value
     space.update(_vector_ops.NAMES)
     for name in _hints.NAMES:
         space[name] = _hints.hint(name)
-    for name in ("add", "mul", "exp", "dot", "copy", "clear", "fill", "reduce", "atomic_add", "atomic_addx4"):
+    for name in (
+        "add",
+        "mul",
+        "exp",
+        "dot",
+        "copy",
+        "clear",
+        "fill",
+        "reduce",
+        "atomic_add",
+        "atomic_addx4",
+    ):
         source = {"dot": gemm}.get(name, space.get(name))
         if source is not None and f"npuir_{name}" not in space:
             space[f"npuir_{name}"] = source
-    for name in ("reduce_sum", "reduce_max", "reduce_min", "cumsum", "load_nd2nz", "store_fixpipe", "store_nz2nd"):
+    for name in (
+        "reduce_sum",
+        "reduce_max",
+        "reduce_min",
+        "cumsum",
+        "load_nd2nz",
+        "store_fixpipe",
+        "store_nz2nd",
+    ):
         space[f"npuir_{name}"] = space[name]
     for name in (*_TYPES, *_LATER_TYPES):
         space[name] = DType(name)
-    for alias in ("float", "half", "double", "int", "uint", "short", "long"):
+    for alias in ("float", "half", "double", "int", "uint", "short", "long", "fp8"):
         space[alias] = _as_dtype(alias)
     for name in ("exp", "log", "log2", "log10", "exp10", "sin", "cos", "tan", "sqrt"):
         space[f"__{name}"] = getattr(_math, name)

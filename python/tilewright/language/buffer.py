@@ -184,9 +184,7 @@ class Region:
     @property
     def shape(self) -> tuple[Any, ...]:
         """Extents, 1 for dimensions with a scalar index."""
-        return tuple(
-            s.constant if s.is_constant else Expr(s) for s in self.core.sizes
-        )
+        return tuple(s.constant if s.is_constant else Expr(s) for s in self.core.sizes)
 
     def operand(self) -> Any:
         return self.core
@@ -261,7 +259,9 @@ class _TensorFactory:
 
     def __getitem__(self, item: Any) -> TensorType:
         if not isinstance(item, tuple) or len(item) != 2:
-            raise TypeError("T.Tensor[...] takes a shape and an element type: T.Tensor[(M, N), 'float16']")
+            raise TypeError(
+                "T.Tensor[...] takes a shape and an element type: T.Tensor[(M, N), 'float16']"
+            )
         return TensorType(item[0], item[1], self._scope)
 
     def __instancecheck__(self, value: Any) -> bool:

@@ -380,9 +380,7 @@ def if_then_else(cond: Any, then: Any, otherwise: Any) -> Any:
     if known is not None:
         chosen = then if known[0] else otherwise
         return read(chosen)
-    return Expr(
-        current().core.if_then_else(to_value(cond), to_value(then), to_value(otherwise))
-    )
+    return Expr(current().core.if_then_else(to_value(cond), to_value(then), to_value(otherwise)))
 
 
 def select(cond: Any, then: Any, otherwise: Any) -> Any:

@@ -36,7 +36,12 @@ class ForFrame(LoopFrame):
     def __init__(self, start: Any, stop: Any = None, step: Any = None, stages: int = 0) -> None:
         if stop is None:
             start, stop = 0, start
-        self.start, self.stop, self.step, self.stages = start, stop, 1 if step is None else step, stages
+        self.start, self.stop, self.step, self.stages = (
+            start,
+            stop,
+            1 if step is None else step,
+            stages,
+        )
 
     def __enter__(self) -> Expr:
         return Expr(
@@ -68,7 +73,9 @@ class ParallelFrame(LoopFrame):
 
     def __init__(self, extents: tuple[Any, ...]) -> None:
         if not extents:
-            raise ValueError("T.Parallel needs at least one extent, for example T.Parallel(128, 64)")
+            raise ValueError(
+                "T.Parallel needs at least one extent, for example T.Parallel(128, 64)"
+            )
         self.extents = extents
 
     def __enter__(self) -> Any:

@@ -39,7 +39,9 @@ def _refuse_tiles(name: str, *values: Any) -> None:
         )
 
 
-def _function(name: str, function: str, text: str, host: Callable[[float], float] | None = None) -> Callable[[Any], Any]:
+def _function(
+    name: str, function: str, text: str, host: Callable[[float], float] | None = None
+) -> Callable[[Any], Any]:
     def apply(x: Any, *_: Any) -> Any:
         _refuse_tiles(name, x)
         if host is not None and is_number(x):
@@ -63,7 +65,9 @@ sin = _function("sin", "sin", "Sine.", _math.sin)
 cos = _function("cos", "cos", "Cosine.", _math.cos)
 tan = _function("tan", "tan", "Tangent.", _math.tan)
 tanh = _function("tanh", "tanh", "Hyperbolic tangent.", _math.tanh)
-sigmoid = _function("sigmoid", "sigmoid", "1 / (1 + exp(-x)).", lambda x: 1.0 / (1.0 + _math.exp(-x)))
+sigmoid = _function(
+    "sigmoid", "sigmoid", "1 / (1 + exp(-x)).", lambda x: 1.0 / (1.0 + _math.exp(-x))
+)
 erf = _function("erf", "erf", "Error function.", _math.erf)
 floor = _function("floor", "floor", "Greatest integer not above x.", _math.floor)
 ceil = _function("ceil", "ceil", "Least integer not below x.", _math.ceil)
@@ -251,3 +255,79 @@ def evaluate(value: Any = None) -> None:
     """Computes a value for its effects."""
 
 
+def copysign(x: Any, y: Any) -> Any:
+    """|x| with the sign of y."""
+    if is_number(x) and is_number(y):
+        return _math.copysign(x, y)
+    size = unary("abs", as_expr(x))
+    return select(compare("lt", y, 0), -size, size)
+
+
+def _ieee(name: str, function: str, text: str) -> Callable[..., Any]:
+    def apply(a: Any, b: Any, rounding_mode: str = "rn") -> Any:
+        _nearest(name, rounding_mode)
+        return binary(function, a, b)
+
+    apply.__name__ = apply.__qualname__ = name
+    apply.__doc__ = text
+    return apply
+
+
+def _nearest(name: str, rounding_mode: str) -> None:
+    if rounding_mode != "rn":
+        raise NotImplementedError(
+            f"T.{name} rounds to nearest only; found rounding mode {rounding_mode!r}"
+        )
+
+
+ieee_add = _ieee("ieee_add", "add", "a + b, rounded to nearest.")
+ieee_sub = _ieee("ieee_sub", "sub", "a - b, rounded to nearest.")
+ieee_mul = _ieee("ieee_mul", "mul", "a * b, rounded to nearest.")
+ieee_fdiv = _ieee("ieee_fdiv", "div", "a / b, rounded to nearest.")
+
+
+def ieee_fmaf(a: Any, b: Any, c: Any, rounding_mode: str = "rn") -> Any:
+    """a * b + c, rounded once."""
+    _nearest("ieee_fmaf", rounding_mode)
+    return fma(a, b, c)
+
+
+def ieee_frcp(x: Any, rounding_mode: str = "rn") -> Any:
+    """1 / x, rounded to nearest."""
+    _nearest("ieee_frcp", rounding_mode)
+    return unary("rec", x)
+
+
+def fast_rcp(x: Any) -> Any:
+    """1 / x."""
+    return unary("rec", x)
+
+
+def add2(a: Any, b: Any) -> Any:
+    """a + b; the packed form of two lanes."""
+    return a + b
+
+
+def mul2(a: Any, b: Any) -> Any:
+    """a * b; the packed form of two lanes."""
+    return a * b
+
+
+def max2(a: Any, b: Any) -> Any:
+    """Maximum; the packed form of two lanes."""
+    return max(a, b)
+
+
+def min2(a: Any, b: Any) -> Any:
+    """Minimum; the packed form of two lanes."""
+    return min(a, b)
+
+
+def fma2(a: Any, b: Any, c: Any) -> Any:
+    """a * b + c; the packed form of two lanes."""
+    return fma(a, b, c)
+
+
+def abs2(x: Any) -> Any:
+    """Absolute value; the packed form of two lanes."""
+    return unary("abs", x)

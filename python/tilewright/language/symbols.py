@@ -223,7 +223,9 @@ def size_text(tokens: tuple[str, ...]) -> str:
     for token in tokens:
         if token in _APPLY:
             right, left = stack.pop(), stack.pop()
-            stack.append(f"{token}({left}, {right})" if token in _WORDS else f"({left} {token} {right})")
+            stack.append(
+                f"{token}({left}, {right})" if token in _WORDS else f"({left} {token} {right})"
+            )
         else:
             stack.append(token)
     text = stack[0]

@@ -44,7 +44,9 @@ def gemm(A: Any, B: Any, C: Any, *args: Any, **options: Any) -> None:
         else ("transpose_A", "transpose_B", "policy", "clear_accum", "k_pack", "wg_wait")
     )
     if len(args) > len(names):
-        raise TypeError(f"T.gemm takes at most {3 + len(names)} positional arguments, found {3 + len(args)}")
+        raise TypeError(
+            f"T.gemm takes at most {3 + len(names)} positional arguments, found {3 + len(args)}"
+        )
     for name, value in zip(names, args, strict=False):
         if name in options:
             raise TypeError(f"T.gemm got {name} twice")
@@ -52,7 +54,9 @@ def gemm(A: Any, B: Any, C: Any, *args: Any, **options: Any) -> None:
     known = _GEMM_OPTIONS
     for name in options:
         if name not in known:
-            raise TypeError(f"T.gemm has no option {name!r}; allowed are {', '.join(sorted(known))}")
+            raise TypeError(
+                f"T.gemm has no option {name!r}; allowed are {', '.join(sorted(known))}"
+            )
     transpose_a = options.get("transpose_A", options.get("a_transpose", False))
     transpose_b = options.get("transpose_B", options.get("b_transpose", False))
     clear_first = options.get("clear_accum", options.get("initC", False))
@@ -161,17 +165,23 @@ def reduce(
     _reduce(mode, src, dst, dims if dims is not None else dim, size, clear)
 
 
-def reduce_sum(buffer: Any, out: Any, dim: Any = -1, size: Any = None, clear: Any = True, **hints: Any) -> None:
+def reduce_sum(
+    buffer: Any, out: Any, dim: Any = -1, size: Any = None, clear: Any = True, **hints: Any
+) -> None:
     """Sum along `dim`."""
     _reduce("sum", buffer, out, dim, size, clear)
 
 
-def reduce_max(buffer: Any, out: Any, dim: Any = -1, size: Any = None, clear: Any = True, **hints: Any) -> None:
+def reduce_max(
+    buffer: Any, out: Any, dim: Any = -1, size: Any = None, clear: Any = True, **hints: Any
+) -> None:
     """Maximum along `dim`; with clear=False combined with what `out` held."""
     _reduce("max", buffer, out, dim, size, clear)
 
 
-def reduce_min(buffer: Any, out: Any, dim: Any = -1, size: Any = None, clear: Any = True, **hints: Any) -> None:
+def reduce_min(
+    buffer: Any, out: Any, dim: Any = -1, size: Any = None, clear: Any = True, **hints: Any
+) -> None:
     """Minimum along `dim`; with clear=False combined with what `out` held."""
     _reduce("min", buffer, out, dim, size, clear)
 
@@ -204,16 +214,24 @@ def reduce_bitxor(buffer: Any, out: Any, dim: Any = -1, clear: Any = True, **hin
 def _scan(kind: str, src: Any, dst: Any, dim: int, reverse: bool) -> None:
     target = src if dst is None else dst
     current().core.scan(
-        kind, operand(src, "the source of a scan"), operand(target, "the destination of a scan"), int(dim), bool(reverse)
+        kind,
+        operand(src, "the source of a scan"),
+        operand(target, "the destination of a scan"),
+        int(dim),
+        bool(reverse),
     )
 
 
-def cumsum(src: Any, dst: Any = None, dim: int = 0, reverse: bool = False, size: Any = None) -> None:
+def cumsum(
+    src: Any, dst: Any = None, dim: int = 0, reverse: bool = False, size: Any = None
+) -> None:
     """Running sum along `dim`; in place without `dst`."""
     _scan("sum", src, dst, dim, reverse)
 
 
-def cummax(src: Any, dst: Any = None, dim: int = 0, reverse: bool = False, size: Any = None) -> None:
+def cummax(
+    src: Any, dst: Any = None, dim: int = 0, reverse: bool = False, size: Any = None
+) -> None:
     """Running maximum along `dim`; in place without `dst`."""
     _scan("max", src, dst, dim, reverse)
 
@@ -237,23 +255,35 @@ def _atomic(kind: str, dst: Any, src: Any, third: Any, size: Any, return_prev: b
 
 
 def atomic_add(
-    dst: Any, value: Any, memory_order: Any = None, return_prev: bool = False, use_tma: bool = False, size: Any = None, **hints: Any
+    dst: Any,
+    value: Any,
+    memory_order: Any = None,
+    return_prev: bool = False,
+    use_tma: bool = False,
+    size: Any = None,
+    **hints: Any,
 ) -> None:
     """dst += value, atomically across blocks; element, region or whole tensor."""
     _atomic("sum", dst, value, memory_order, size, return_prev)
 
 
-def atomic_addx4(dst: Any, value: Any, memory_order: Any = None, return_prev: bool = False, size: Any = None) -> None:
+def atomic_addx4(
+    dst: Any, value: Any, memory_order: Any = None, return_prev: bool = False, size: Any = None
+) -> None:
     """The same as atomic_add."""
     _atomic("sum", dst, value, memory_order, size, return_prev)
 
 
-def atomic_max(dst: Any, value: Any, memory_order: Any = None, return_prev: bool = False, size: Any = None) -> None:
+def atomic_max(
+    dst: Any, value: Any, memory_order: Any = None, return_prev: bool = False, size: Any = None
+) -> None:
     """dst = max(dst, value), atomically across blocks."""
     _atomic("max", dst, value, memory_order, size, return_prev)
 
 
-def atomic_min(dst: Any, value: Any, memory_order: Any = None, return_prev: bool = False, size: Any = None) -> None:
+def atomic_min(
+    dst: Any, value: Any, memory_order: Any = None, return_prev: bool = False, size: Any = None
+) -> None:
     """dst = min(dst, value), atomically across blocks."""
     _atomic("min", dst, value, memory_order, size, return_prev)
 
@@ -301,13 +331,17 @@ def all_of(buffer: Any) -> Any:
 def load_nd2nz(src: Any, dst: Any, size: Any = None) -> None:
     """Global memory to L1; the layout of L1 is not visible."""
     current().expert_names.add("load_nd2nz")
-    current().core.copy(operand(src, "src of T.load_nd2nz"), operand(dst, "dst of T.load_nd2nz"), _sizes(size))
+    current().core.copy(
+        operand(src, "src of T.load_nd2nz"), operand(dst, "dst of T.load_nd2nz"), _sizes(size)
+    )
 
 
 def store_nz2nd(src: Any, dst: Any, size: Any = None) -> None:
     """L1 to global memory."""
     current().expert_names.add("store_nz2nd")
-    current().core.copy(operand(src, "src of T.store_nz2nd"), operand(dst, "dst of T.store_nz2nd"), _sizes(size))
+    current().core.copy(
+        operand(src, "src of T.store_nz2nd"), operand(dst, "dst of T.store_nz2nd"), _sizes(size)
+    )
 
 
 def store_fixpipe(
@@ -324,4 +358,6 @@ def store_fixpipe(
             "T.store_fixpipe is supported with enable_nz2nd=True and without channel_split and pre_relu_mode"
         )
     current().expert_names.add("store_fixpipe")
-    current().core.copy(operand(src, "src of T.store_fixpipe"), operand(dst, "dst of T.store_fixpipe"), _sizes(size))
+    current().core.copy(
+        operand(src, "src of T.store_fixpipe"), operand(dst, "dst of T.store_fixpipe"), _sizes(size)
+    )

@@ -17,7 +17,9 @@ def _source(value: Any, what: str) -> Any:
     return operand(value, what) if is_box(value) else to_value(value)
 
 
-def _elementwise(function: str, sources: list[Any], dst: Any, size: Any = None, rounding: str = "") -> None:
+def _elementwise(
+    function: str, sources: list[Any], dst: Any, size: Any = None, rounding: str = ""
+) -> None:
     current().core.elementwise(
         function,
         [_source(s, f"operand {i} of T.v{function}") for i, s in enumerate(sources)],
@@ -99,7 +101,9 @@ def vcast(src: Any, dst: Any, size: Any = None, round_mode: str = "rint") -> Non
     if isinstance(size, str):
         size, round_mode = None, size
     if round_mode not in _ROUNDINGS:
-        raise ValueError(f"T.vcast: unknown round_mode {round_mode!r}; allowed are {', '.join(_ROUNDINGS)}")
+        raise ValueError(
+            f"T.vcast: unknown round_mode {round_mode!r}; allowed are {', '.join(_ROUNDINGS)}"
+        )
     _elementwise("cast", [src], dst, size, round_mode)
 
 
@@ -120,7 +124,9 @@ def vclamp(src: Any, dst: Any, min: Any, max: Any) -> None:
 def vgather(src: Any, dst: Any, indices: Any, size: Any = None) -> None:
     """dst[..., j] = src[..., indices[..., j]]."""
     current().core.gather(
-        operand(src, "src of T.vgather"), operand(dst, "dst of T.vgather"), operand(indices, "indices of T.vgather")
+        operand(src, "src of T.vgather"),
+        operand(dst, "dst of T.vgather"),
+        operand(indices, "indices of T.vgather"),
     )
 
 
@@ -133,7 +139,9 @@ def varange(dst: Any, strides: Any, offset: Any = 0) -> None:
 def vtranspose(src: Any, dst: Any, permutation: Any = None, size: Any = None) -> None:
     """Dimension i of dst is dimension permutation[i] of src; without it a 2-D transpose."""
     order = [1, 0] if permutation is None else [int(p) for p in permutation]
-    current().core.transpose(operand(src, "src of T.transpose"), operand(dst, "dst of T.transpose"), order)
+    current().core.transpose(
+        operand(src, "src of T.transpose"), operand(dst, "dst of T.transpose"), order
+    )
 
 
 def vreshape(src: Any, dst: Any, *rest: Any) -> None:

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is there of TileLang's names: implemented, accepted as a hint, not yet, or only for GPUs."""
+
+from __future__ import annotations
+
+import difflib
+
+IMPLEMENTED = "implemented"
+HINT = "accepted hint"
+NOT_YET = "not yet"
+GPU_ONLY = "GPU-only"
+
+#: Names with a meaning on the NPU that are still to come, and what to use until then.
+LATER: dict[str, str] = {
+    "Scope": "leave the choice of cores to the compiler (Developer mode)",
+    "rs": "leave synchronisation to the compiler (Developer mode)",
+    "set_flag": "leave synchronisation to the compiler (Developer mode)",
+    "wait_flag": "leave synchronisation to the compiler (Developer mode)",
+    "pipe_barrier": "leave synchronisation to the compiler (Developer mode)",
+    "sync_block_set": "leave synchronisation to the compiler (Developer mode)",
+    "sync_block_wait": "leave synchronisation to the compiler (Developer mode)",
+    "block_barrier": "use one launch per step: launches wait for each other",
+    "subblock_barrier": "leave synchronisation to the compiler (Developer mode)",
+    "StridedTensor": "pass a contiguous tensor and annotate it with T.Tensor",
+    "alloc_global": "pass a scratch tensor as a parameter",
+    "make_tensor": "pass the tensor itself as a parameter",
+    "ptr": "pass a tensor and annotate it with T.Tensor",
+    "view": "allocate a tile of the new shape and use T.reshape(src, dst)",
+    "alloc_reducer": "use T.reduce_sum and its relatives on a tile",
+    "reducer_init": "use T.reduce_sum and its relatives on a tile",
+    "reducer_update": "use T.reduce_sum and its relatives on a tile",
+    "finalize_reducer": "use T.reduce_sum and its relatives on a tile",
+    "im2col": "gather with T.Parallel",
+    "c2d_im2col": "gather with T.Parallel",
+    "npuir_interleave": "use T.Parallel with computed indices",
+    "vinterleave": "use T.Parallel with computed indices",
+    "npuir_deinterleave": "use T.Parallel with computed indices",
+    "vdeinterleave": "use T.Parallel with computed indices",
+    "npuir_pad": "fill the destination and copy into a slice of it",
+    "vpad": "fill the destination and copy into a slice of it",
+    "pad": "fill the destination and copy into a slice of it",
+    "vbitcast": "use T.reinterpret on elements in T.Parallel",
+    "atomic_or": "use T.atomic_add, T.atomic_max or T.atomic_min",
+    "atomic_load": "copy the tensor into a tile",
+    "atomic_store": "copy a tile into the tensor",
+    "rng_init": "pass random numbers in a tensor",
+    "rng_rand": "pass random numbers in a tensor",
+    "rng_rand_float": "pass random numbers in a tensor",
+    "loop_break": "use `while` with a condition",
+    "index_to_coordinates": "use // and %",
+    "Ramp": "use T.Parallel",
+    "Broadcast": "use T.Parallel",
+    "alloc_buffer": "use T.alloc_shared or T.alloc_fragment",
+    "buffer_store": "assign to the element: A[i] = value",
+    "type_annotation": "annotate with an element type such as T.float32",
+    "sblock": "use T.Kernel",
+    "sblock_attr": "use T.Kernel",
+    "__ffs": "compute it with shifts and T.if_then_else",
+    "gemm_sp": "use T.gemm on the dense matrix",
+    "call_extern": "foreign code cannot run on the simulated NPU: write the operation with T.*",
+    "call_intrin": "foreign code cannot run on the simulated NPU: write the operation with T.*",
+    "import_source": "foreign code cannot run on the simulated NPU: write the operation with T.*",
+    "thread_binding": "use T.Parallel",
+    "async_copy": "use T.copy",
+    "sync_grid": "use one launch per step: launches wait for each other",
+    "comm_reducer": "use T.reduce_sum and its relatives on a tile",
+    "SimdVF": "use T.Parallel",
+    "SimtVF": "use T.Parallel",
+}
+
+#: Names of GPU hardware, by what they begin with or in full, and what to use in their place.
+_GPU: dict[str, str] = {
+    "get_thread_binding": "use T.Parallel",
+    "get_thread_bindings": "use T.Parallel",
+    "get_thread_extent": "use T.Parallel",
+    "get_lane_idx": "use T.Parallel",
+    "get_warp_idx": "use T.Parallel",
+    "get_warp_group_idx": "use T.Parallel",
+    "thread_return": "use `if`",
+    "alloc_barrier": "T.copy and T.gemm wait for their data by themselves",
+    "alloc_cluster_barrier": "T.copy and T.gemm wait for their data by themselves",
+    "alloc_tmem": "use T.alloc_fragment",
+    "alloc_descriptor": "leave it out",
+    "alloc_wgmma_desc": "leave it out",
+    "barrier_": "T.copy and T.gemm wait for their data by themselves",
+    "named_barrier_": "T.copy and T.gemm wait for their data by themselves",
+    "mbarrier_": "T.copy and T.gemm wait for their data by themselves",
+    "cp_async_": "use T.copy",
+    "ptx_": "use T.copy and T.gemm",
+    "tma_": "use T.copy",
+    "create_tma_descriptor": "use T.copy",
+    "copy_cluster": "use T.copy",
+    "wgmma_": "use T.gemm",
+    "wait_wgmma": "use T.gemm, which is complete when it returns",
+    "warpgroup_": "use T.gemm",
+    "tcgen05_": "use T.gemm",
+    "initialize_": "use T.gemm",
+    "increase_descriptor_offset": "use T.gemm",
+    "mma_": "use T.gemm",
+    "ClusterKernel": "use T.Kernel",
+    "cluster_": "use T.Kernel",
+    "block_rank_in_cluster": "use T.Kernel",
+    "clc_": "use T.Persistent",
+    "PersistentTileScheduler": "use T.Persistent",
+    "shfl_": "use T.reduce_sum and its relatives on a tile",
+    "shuffle_elect": "use T.reduce_sum and its relatives on a tile",
+    "tvm_": "use T.reduce_sum and its relatives on a tile",
+    "warp_reduce_": "use T.reduce_sum and its relatives on a tile",
+    "any_sync": "use T.any_of",
+    "all_sync": "use T.all_of",
+    "ballot": "use T.any_of",
+    "match_": "use T.reduce_sum and its relatives on a tile",
+    "sync_warp": "leave it out",
+    "dp4a": "use T.gemm on int8 tiles",
+    "ws": "leave the choice of cores to the compiler",
+    "ws_op": "leave the choice of cores to the compiler",
+    "WS": "leave the choice of cores to the compiler",
+    "annotate_ws_schedule": "leave the choice of cores to the compiler",
+    "access_ptr": "pass a region such as A[i:j, :]",
+    "address_of": "pass an element or region such as A[i, j]",
+}
+
+
+def gpu_advice(name: str) -> str | None:
+    """What to use in place of a GPU name; None for other names."""
+    for key, advice in _GPU.items():
+        if (
+            name == key
+            or (key.endswith("_") and name.startswith(key))
+            or (key == "WS" and name.startswith(key))
+        ):
+            return advice
+    return None
+
+
+def status(name: str) -> str:
+    """Status of a name of the kernel language, without `T.`."""
+    from . import hints
+
+    if name in hints.NAMES or name.split(".")[0] in (
+        "GemmWarpPolicy",
+        "Layout",
+        "Fragment",
+        "attr",
+    ):
+        return HINT
+    if name in LATER:
+        return NOT_YET
+    if gpu_advice(name) is not None:
+        return GPU_ONLY
+    import tilewright.language as language
+
+    found: object = language
+    for part in name.split("."):
+        if not hasattr(found, part):
+            return NOT_YET
+        found = getattr(found, part)
+    from ..dtypes import NOT_YET as later_types
+    from ..dtypes import DType
+
+    return NOT_YET if isinstance(found, DType) and found in later_types else IMPLEMENTED
+
+
+def missing(name: str) -> str:
+    """The message for a name that the language does not have."""
+    if name.startswith("__"):
+        return f"module 'tilewright.language' has no attribute {name!r}"
+    advice = gpu_advice(name)
+    if advice is not None:
+        return f"T.{name} is GPU-only: it controls hardware that the NPU does not have; {advice}"
+    if name in LATER:
+        return f"T.{name} is not supported yet; {LATER[name]}"
+    import tilewright.language as language
+
+    known = [n for n in dir(language) if not n.startswith("_")]
+    close = difflib.get_close_matches(name, known, n=3)
+    hint = f"; did you mean {' or '.join('T.' + c for c in close)}?" if close else ""
+    return f"T.{name} is not a name of the kernel language that tilewright has{hint}"
