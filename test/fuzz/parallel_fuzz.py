@@ -99,7 +99,7 @@ class Program:
         return [make() for _ in range(buffer.rank)]
 
     def load(self, buffer: Buffer, indices: list[str]) -> str:
-        pad = " {pad = 2.0 : f64}" if buffer.scope == GLOBAL and self.random.random() < 0.2 else ""
+        pad = " {pad = 2.0 : f64}" if buffer.scope == GLOBAL and buffer.element != "i1" and self.random.random() < 0.2 else ""
         return self.op(f"tile.load {buffer.name}[{', '.join(indices)}]{pad} : {buffer.type} -> {buffer.scalar}")
 
     # Values.

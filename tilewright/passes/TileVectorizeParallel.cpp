@@ -150,7 +150,7 @@ struct TileVectorizeParallelPass : impl::TileVectorizeParallelBase<TileVectorize
     SmallVector<Operation *> ops;
     function.walk([&](Operation *op) { ops.push_back(op); });
     for (Operation *op : llvm::reverse(ops))
-      if (op->use_empty() && op->getNumRegions() == 0 && op->getNumResults() != 0 && isPure(op))
+      if (op->use_empty() && op->getNumRegions() == 0 && op->getNumResults() != 0 && isMemoryEffectFree(op))
         op->erase();
   }
 };

@@ -65,6 +65,7 @@ struct LoadInfo {
   enum Class { Tile, Global, Scalar } kind = Scalar;
   View view;            ///< Tile, Global
   std::string blocking; ///< Scalar: why
+  bool masked = false;  ///< must not run in lanes outside the mask
 };
 
 /// Integers as seen by an op.
@@ -126,6 +127,8 @@ struct LaunchState {
 
   /// Constants stand before this op, temporaries and iotas in order after it.
   mlir::Operation *lastOfPrologue;
+
+  mlir::Value trueConstant();
 
   explicit LaunchState(mlir::Block *top)
       : top(top), builder(mlir::OpBuilder::atBlockBegin(top)), math(builder, top),
@@ -192,6 +195,7 @@ private:
 
   /// Writes `value` to the lanes of `dst` under the context's mask.
   void storeLanes(mlir::Value value, const View &dst, Context &context);
+  void takeMask(Context &inner, Context &outer);
   void storeGlobal(mlir::Value value, const View &dst, Context &context);
   void storeScalarLoop(tile::StoreOp op, Context &context, llvm::StringRef reason);
   void lastLane(Context &context, Dims dims, llvm::function_ref<void(Context &)> emit);

@@ -351,7 +351,7 @@ Value Vectorizer::negate(Value condition, Operation *before) {
     result = body.create<arith::CmpIOp>(condition.getLoc(), predicate, compare.getLhs(), compare.getRhs());
   } else {
     Value one = body.create<arith::ConstantIntOp>(condition.getLoc(), 1, 1);
-    scalars.map(one, builder.create<arith::ConstantIntOp>(condition.getLoc(), 1, 1).getResult());
+    scalars.map(one, launch.trueConstant());
     result = body.create<arith::XOrIOp>(condition.getLoc(), condition, one);
   }
   addDims(result, dimsOf(condition));

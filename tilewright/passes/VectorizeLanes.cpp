@@ -80,6 +80,11 @@ Value Vectorizer::laneValue(Value value, Lane &lane, Context &context) {
 void Vectorizer::evaluateByLane(Operation *op, const View &dst, Context &context) {
   Value value = op->getResult(0);
   if (auto load = dyn_cast<tile::LoadOp>(op)) {
+    if (context.mask && !loads[value].masked) {
+      Context everywhere(context);
+      everywhere.mask = nullptr;
+      return evaluateByLane(op, dst, everywhere);
+    }
     if (loadByRows(load, dst, context) || loadByBlocks(load, dst, context) || loadThroughIndexTile(load, dst, context))
       return;
     fallback(op, loads[value].blocking);
@@ -152,7 +157,7 @@ bool Vectorizer::loadByBlocks(tile::LoadOp op, const View &dst, Context &context
   SetVector<Operation *> ops;
   std::function<void(Value)> collect = [&](Value value) {
     Operation *def = value.getDefiningOp();
-    if (isUniform(value) || !def || ops.contains(def) || !isPure(def))
+    if (isUniform(value) || !def || ops.contains(def) || !isMemoryEffectFree(def))
       return;
     for (Value operand : def->getOperands())
       collect(operand);

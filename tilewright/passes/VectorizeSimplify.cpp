@@ -295,7 +295,7 @@ void dropUnreadVariables(tile::ParallelOp root) {
 bool isPureRegion(Region &region) {
   for (Block &block : region)
     for (Operation &op : block)
-      if (!isa<scf::YieldOp>(op) && (op.getNumRegions() != 0 || !isPure(&op)))
+      if (!isa<scf::YieldOp>(op) && (op.getNumRegions() != 0 || !isMemoryEffectFree(&op)))
         return false;
   return true;
 }
@@ -510,6 +510,12 @@ Value LaunchState::temporary(Location location, ArrayRef<int64_t> shape, Type el
   auto alloc = builder.create<tile::AllocOp>(location, type, "tmp");
   lastOfPrologue = alloc;
   return alloc;
+}
+
+Value LaunchState::trueConstant() {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(top);
+  return builder.create<arith::ConstantIntOp>(math.location, 1, 1);
 }
 
 Value LaunchState::iota(Location location, ArrayRef<int64_t> shape, ArrayRef<int64_t> coefs, Type element) {

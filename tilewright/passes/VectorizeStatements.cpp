@@ -19,7 +19,7 @@ bool Vectorizer::isNeededAfter(Value value, Operation *at, Context &context, boo
     if (!seen.insert(next).second || (next != value && findAny(next, context)))
       continue;
     for (Operation *user : next.getUsers()) {
-      if (isPure(user) && user->getNumRegions() == 0 && !user->hasTrait<OpTrait::IsTerminator>()) {
+      if (isMemoryEffectFree(user) && user->getNumRegions() == 0 && !user->hasTrait<OpTrait::IsTerminator>()) {
         llvm::append_range(work, user->getResults());
         continue;
       }
@@ -172,11 +172,13 @@ void Vectorizer::lastLane(Context &context, Dims dims, llvm::function_ref<void(C
 
 LogicalResult Vectorizer::processBlock(Block &block, Context &context) {
   // Conditions may be rewritten on the way; new ops stand before the op that needs them.
+  size_t numPending = pending.size();
   for (Operation &op : llvm::make_early_inc_range(block)) {
     math.location = op.getLoc();
     if (failed(process(&op, context)))
       return failure();
   }
+  pending.resize(numPending); // nobody outside reads them, but for what the block yields
   return success();
 }
 
@@ -208,7 +210,7 @@ LogicalResult Vectorizer::process(Operation *op, Context &context) {
   }
   if (op->getNumRegions() != 0)
     return op->emitOpError("cannot stand inside tile.parallel");
-  if (!isPure(op)) {
+  if (!isMemoryEffectFree(op)) {
     processOther(op, context);
     return success();
   }
@@ -251,6 +253,7 @@ void Vectorizer::processLoad(tile::LoadOp op, Context &context) {
     info.kind = LoadInfo::Scalar;
     info.blocking = "a masked load of '" + tile::nameOf(buffer).str() + "' may be out of bounds in masked lanes";
   }
+  info.masked = context.mask != nullptr;
   loads[result] = std::move(info);
   pending.push_back(result);
 }
@@ -514,6 +517,16 @@ LogicalResult Vectorizer::processUniformIf(scf::IfOp op, Context &context) {
   return success();
 }
 
+/// Puts the mask of a branch in memory.
+void Vectorizer::takeMask(Context &inner, Context &outer) {
+  Value mask = inner.mask;
+  if (!mask || mask == outer.mask)
+    return;
+  inner.mask = outer.mask;
+  materialize(mask, inner);
+  inner.mask = mask;
+}
+
 LogicalResult Vectorizer::processIf(scf::IfOp op, Context &context) {
   Value condition = op.getCondition();
   if (isUniform(condition)) {
@@ -527,12 +540,10 @@ LogicalResult Vectorizer::processIf(scf::IfOp op, Context &context) {
   onTrue.narrowed = onFalse.narrowed = true;
   restrict(onTrue, condition, /*negated=*/false, op);
   // Masks are taken before a branch can change what they read.
-  if (onTrue.mask && onTrue.mask != context.mask)
-    materialize(onTrue.mask, onTrue);
+  takeMask(onTrue, context);
   if (hasElse) {
     restrict(onFalse, condition, /*negated=*/true, op);
-    if (onFalse.mask && onFalse.mask != context.mask)
-      materialize(onFalse.mask, onFalse);
+    takeMask(onFalse, context);
   }
   saveLoadsWrittenIn(op, context);
   SmallVector<View> tiles;
@@ -540,7 +551,7 @@ LogicalResult Vectorizer::processIf(scf::IfOp op, Context &context) {
     tiles.push_back(tileFor(result));
   // Where the branches write nothing, the else values can be written everywhere first.
   bool writesNothing = !op->walk([](Operation *inner) {
-                            bool pure = isa<tile::LoadOp, scf::IfOp, scf::YieldOp>(inner) || isPure(inner);
+                            bool pure = isa<tile::LoadOp, scf::IfOp, scf::YieldOp>(inner) || isMemoryEffectFree(inner);
                             return pure ? WalkResult::advance() : WalkResult::interrupt();
                           }).wasInterrupted();
   bool elseFirst = hasElse && writesNothing;
@@ -631,7 +642,7 @@ LogicalResult Vectorizer::processFor(scf::ForOp op, Context &context) {
         addDims(mask, dimsOf(inner.mask) | dimsOf(active));
       }
       inner.mask = mask;
-      materialize(mask, inner);
+      takeMask(inner, context);
     }
     if (failed(processBlock(*op.getBody(), inner)))
       return failure();
