@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Event ids of the flags, and what to give up when there are not enough.
+
+#include "tilewright/passes/SyncSolver.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Twine.h"
+
+#include <optional>
+
+using namespace mlir;
+using namespace tilewright;
+using namespace tilewright::npu;
+using namespace tilewright::passes::sync;
+
+namespace {
+
+/// Which flag to touch first: the one that runs least often.
+bool isColder(const AccessTable &table, const Flag &first, const Flag &second) {
+  auto key = [&](const Flag &flag) {
+    return std::make_tuple(table.blocks()[flag.block].depth, -int(flag.numIds), flag.block, flag.to, flag.isCarried, flag.from,
+                           flag.rotate);
+  };
+  return key(first) < key(second);
+}
+
+Operation *opAt(const AccessTable &table, unsigned block, int index) {
+  return &*std::next(table.blocks()[block].block->begin(), std::max(index, 0));
+}
+
+std::string pairName(Pipe source, Pipe target) {
+  return (stringifyPipe(source) + " to " + stringifyPipe(target)).str();
+}
+
+} // namespace
+
+/// Sets `source` and `target` to a pair of pipes that needs too many ids, and fails.
+bool Solver::assignIds(Pipe &source, Pipe &target) {
+  std::map<std::pair<Pipe, Pipe>, std::vector<Flag *>> groups;
+  for (Flag &flag : flags)
+    groups[{flag.source, flag.target}].push_back(&flag);
+  for (auto &[pipes, group] : groups) {
+    if (assignIds(group))
+      continue;
+    std::tie(source, target) = pipes;
+    return false;
+  }
+  return true;
+}
+
+bool Solver::assignIds(ArrayRef<Flag *> group) const {
+  unsigned total = 0;
+  for (Flag *flag : group) {
+    flag->id = total;
+    total += flag->numIds;
+  }
+  if (total <= maxIds)
+    return true;
+  // Rows of ids and those with an event outstanding all the time first, then the others where they fit.
+  std::vector<std::vector<const Flag *>> users;
+  auto isShareable = [](const Flag &flag) { return !flag.isCarried && flag.numIds == 1; };
+  for (Flag *flag : group)
+    if (!isShareable(*flag)) {
+      flag->id = users.size();
+      users.resize(users.size() + flag->numIds, {flag});
+    }
+  for (Flag *flag : group) {
+    if (!isShareable(*flag))
+      continue;
+    auto fits = llvm::find_if(users, [&](const std::vector<const Flag *> &others) {
+      return llvm::all_of(others, [&](const Flag *other) { return isShareable(*other) && mayShareId(*other, *flag); });
+    });
+    flag->id = fits - users.begin();
+    if (fits == users.end())
+      users.push_back({flag});
+    else
+      fits->push_back(flag);
+  }
+  return users.size() <= maxIds;
+}
+
+/// True when each of the two is awaited before the other is set again.
+bool Solver::mayShareId(const Flag &first, const Flag &second) const {
+  struct End {
+    unsigned block;
+    int set, wait;
+  };
+  auto endOf = [](const Flag &flag) {
+    return End{flag.block, placeOfSet(flag.from), placeOfWait(flag.to)};
+  };
+  End a = endOf(first), b = endOf(second);
+  auto climb = [&](End &end) {
+    const BlockInfo &info = table.blocks()[end.block];
+    end = {unsigned(info.parent), placeOfOp(info.opInParent), placeOfOp(info.opInParent)};
+  };
+  while (a.block != b.block) {
+    if (a.block > b.block)
+      climb(a);
+    else
+      climb(b);
+  }
+  bool isFirstEarlier = a.wait <= b.set, isSecondEarlier = b.wait <= a.set;
+  if (!isFirstEarlier && !isSecondEarlier)
+    return false;
+  auto goesBefore = [&](const End &one, const End &other, int turns) {
+    Path path{one.block, first.target, one.wait, first.source, other.set, /*startsAtOp=*/false};
+    int found = distance(path, turns);
+    return found >= 0;
+  };
+  bool isInLoop = table.blocks()[a.block].isInLoop;
+  if (isFirstEarlier && isSecondEarlier) // two regions of one op
+    return !isa<LoopLikeOpInterface>(opAt(table, a.block, a.set / placeOfOp(1))) &&
+           (!isInLoop || (goesBefore(a, b, 1) && goesBefore(b, a, 1)));
+  const End &earlier = isFirstEarlier ? a : b, &later = isFirstEarlier ? b : a;
+  return goesBefore(earlier, later, 0) && (!isInLoop || goesBefore(later, earlier, 1));
+}
+
+/// One flag for two neighbours: set after the later source, awaited before the earlier target.
+bool Solver::mergeFlags(ArrayRef<Flag *> group) {
+  std::optional<Order> best;
+  std::pair<unsigned, int> bestCost;
+  for (auto [number, first] : llvm::enumerate(group))
+    for (Flag *second : group.drop_front(number + 1)) {
+      if (first->block != second->block || first->isCarried != second->isCarried)
+        continue;
+      Order merged = *first;
+      merged.from = std::max(first->from, second->from);
+      merged.to = std::min(first->to, second->to);
+      if (!merged.isCarried && merged.from >= merged.to)
+        continue;
+      if (first->rotate != second->rotate)
+        merged.rotate = -1;
+      std::pair<unsigned, int> cost{table.blocks()[first->block].depth,
+                                    std::abs(first->from - second->from) + std::abs(first->to - second->to)};
+      if (!best || cost < bestCost) {
+        best = merged;
+        bestCost = cost;
+      }
+    }
+  if (!best)
+    return false;
+  // A merge is tried once: protection may have made flags of its own that come back.
+  auto isSame = [&](const Order &order) {
+    return order.block == best->block && order.isCarried == best->isCarried && order.from == best->from &&
+           order.to == best->to && order.source == best->source && order.target == best->target &&
+           order.rotate == best->rotate;
+  };
+  if (llvm::any_of(mergedOrders, isSame))
+    return false;
+  mergedOrders.push_back(*best);
+  fallbacks.push_back({opAt(table, best->block, best->to),
+                       "one event for two orders from " + pairName(best->source, best->target) +
+                           ": more than the event ids there are; the first op waits for both"});
+  return true;
+}
+
+/// Gives up the cheapest thing that frees ids of this pair. False when there is nothing left.
+bool Solver::relieve(Pipe source, Pipe target) {
+  std::vector<Flag *> group;
+  for (Flag &flag : flags)
+    if (flag.source == source && flag.target == target)
+      group.push_back(&flag);
+  if (mergeFlags(group))
+    return true;
+  llvm::sort(group, [&](Flag *a, Flag *b) { return isColder(table, *a, *b); });
+  for (Flag *flag : group)
+    if (flag->rotate >= 0 && plainBuffers.insert(flag->rotate).second) {
+      Value buffer = table.buffers()[flag->rotate].value;
+      fallbacks.push_back({opAt(table, flag->block, flag->to),
+                           "one event for all slots of '" + nameOf(buffer).str() + "': more than the event ids from " +
+                               pairName(source, target) + " there are; its slots no longer overlap"});
+      llvm::erase_if(mergedOrders, [&](const Order &order) { return order.rotate == flag->rotate; });
+      return true;
+    }
+  for (Flag *flag : group)
+    if (forcedBarriers.insert({flag->block, flag->to, Pipe::All}).second) {
+      fallbacks.push_back({opAt(table, flag->block, flag->to),
+                           "barrier for all pipes: more than the event ids from " + pairName(source, target) +
+                               " there are; every pipe drains here"});
+      return true;
+    }
+  return false;
+}

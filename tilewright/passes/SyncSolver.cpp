@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tilewright/passes/SyncSolver.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <array>
+#include <climits>
+
+using namespace mlir;
+using namespace tilewright;
+using namespace tilewright::npu;
+using namespace tilewright::passes::sync;
+
+namespace {
+
+/// Before everything in a run of the block.
+constexpr int kBlockStart = -1000;
+constexpr int kNever = INT_MAX;
+constexpr unsigned kNumPipes = 7;
+/// An op on V that has been issued but need not be complete.
+constexpr unsigned kIssuedOnV = kNumPipes;
+/// More slots than this do not help any order.
+constexpr int kMaxDistance = 8;
+
+} // namespace
+
+void Solver::solve() {
+  // Each round that runs out of ids gives up something; there are finitely many such things.
+  while (true) {
+    required.clear();
+    flags.clear();
+    barriers = forcedBarriers;
+    collect();
+    chooseFlags();
+    protect();
+    chooseBarriers();
+    Pipe source, target;
+    if (assignIds(source, target) || !relieve(source, target))
+      return;
+  }
+}
+
+//===--- What must be ordered ----------------------------------------------------------------------===//
+
+void Solver::collect() {
+  ArrayRef<Access> accesses = table.accesses();
+  for (auto [number, first] : llvm::enumerate(accesses))
+    for (const Access &second : accesses.drop_front(number))
+      if ((writes(first.kind) || writes(second.kind)) && (first.pipe != second.pipe || first.pipe == Pipe::V) &&
+          table.mayAlias(first.buffer, second.buffer))
+        collectPair(first, second);
+  barriers.insert(forcedBarriers.begin(), forcedBarriers.end());
+}
+
+/// True when both accesses of one run of the block mean the same slot of a rotating buffer.
+bool Solver::isOneVersion(const Meeting &meeting, unsigned buffer) const {
+  const Buffer &info = table.buffers()[buffer];
+  if (info.slots == 1 || plainBuffers.count(buffer))
+    return false;
+  Block *block = table.blocks()[meeting.block].block;
+  return llvm::none_of(info.advances, [&](AdvanceOp advance) {
+    Operation *op = block->findAncestorOpInBlock(*advance.getOperation());
+    return op && table.indexOf(op) >= meeting.first && table.indexOf(op) <= meeting.second;
+  });
+}
+
+/// Runs of the block after which a slot of the buffer comes round again, if that is a constant; else 0.
+int Solver::periodOf(int buffer, unsigned block) const {
+  const Buffer &info = table.buffers()[buffer];
+  bool isRegular = info.slots > 1 && info.advances.size() == 1 && !plainBuffers.count(buffer) &&
+                   table.blockOf(info.advances.front()) == block;
+  return isRegular ? info.slots : 0;
+}
+
+void Solver::collectPair(const Access &first, const Access &second) {
+  Meeting meeting = table.meet(first.op, second.op);
+  if (meeting.isOtherRegion)
+    return collectBranches(first, second, meeting);
+  Overlap overlap = table.overlap(first, second, meeting);
+  if (!overlap)
+    return;
+  int rotate = -1;
+  if (first.buffer == second.buffer && isOneVersion(meeting, first.buffer))
+    rotate = first.buffer;
+  bool isSameOp = first.op == second.op;
+  // On V a write may not overtake, a read may be overwritten later.
+  bool isOnV = first.pipe == Pipe::V && second.pipe == Pipe::V;
+  if (!isSameOp && (!isOnV || writes(first.kind)))
+    require({meeting.block, false, meeting.first, meeting.second, first.pipe, second.pipe, rotate});
+  if (overlap.laterTurn && (!isOnV || isSameOp || writes(second.kind)))
+    require({meeting.block, true, meeting.second, meeting.first, second.pipe, first.pipe, rotate});
+}
+
+/// Accesses in two regions of one op. Branches never run in one turn: one direction is ordered before the
+/// op, the other after it, which keeps each event from being set twice. The halves of a while loop
+/// take turns an unequal number of times, so flags cannot be balanced between them.
+void Solver::collectBranches(const Access &first, const Access &second, const Meeting &meeting) {
+  Block *block = table.blocks()[meeting.block].block;
+  Operation *op = &*std::next(block->begin(), meeting.first);
+  if (isa<LoopLikeOpInterface>(op)) {
+    for (auto [number, info] : llvm::enumerate(table.blocks()))
+      if (info.block->getParentOp() == op)
+        forcedBarriers.insert({unsigned(number), 0, Pipe::All});
+    return;
+  }
+  if (!table.overlap(first, second, meeting).laterTurn)
+    return;
+  int at = meeting.first;
+  Pipe low = std::min(first.pipe, second.pipe), high = std::max(first.pipe, second.pipe);
+  // The scalar unit needs no order towards other pipes, so its own comes first.
+  if (low == Pipe::S)
+    return require({meeting.block, false, at - 1, at, high, low});
+  require({meeting.block, false, at - 1, at, low, high});
+  if (low != high)
+    require({meeting.block, false, at, at + 1, high, low});
+}
+
+void Solver::require(const Order &order) {
+  if (order.source == Pipe::S)
+    return; // ops are issued after what the scalar unit did before
+  Key key{order.block, order.isCarried, order.to, order.source, order.target, order.isCarried ? order.rotate : -1};
+  auto [found, isNew] = required.try_emplace(key, order);
+  if (isNew)
+    return;
+  found->second.from = std::max(found->second.from, order.from);
+  if (found->second.rotate < 0)
+    found->second.rotate = order.rotate;
+}
+
+//===--- What is ordered already -------------------------------------------------------------------===//
+
+void Solver::resetLinks() {
+  links.assign(table.blocks().size(), {});
+  for (auto [number, info] : llvm::enumerate(table.blocks()))
+    for (Operation &op : *info.block)
+      if (isa<MmadOp>(op)) {
+        int place = placeOfOp(table.indexOf(&op));
+        links[number].push_back({Pipe::MTE1, Pipe::M, place + 1, place - 1, 0, -1, -1});
+      }
+  for (const Barrier &barrier : forcedBarriers)
+    addBarrier(barrier);
+}
+
+void Solver::addLinks(const Flag &flag, int number) {
+  int weight = 0;
+  if (flag.isCarried)
+    weight = flag.rotate < 0 ? 1 : periodOf(flag.rotate, flag.block);
+  links[flag.block].push_back({flag.source, flag.target, placeOfSet(flag.from), placeOfWait(flag.to), weight,
+                               flag.isCarried ? flag.rotate : -1, number});
+}
+
+void Solver::addBarrier(const Barrier &barrier) {
+  barriers.insert(barrier);
+  int place = placeOfBarrier(barrier.to);
+  links[barrier.block].push_back({barrier.pipe, barrier.pipe, place, place, 0, -1, -1});
+}
+
+/// Fewest turns of the block on a path of pipe order, flags and barriers, -1 when it takes more than
+/// `limit`. With `slotsOf` the turns are those that use one slot of that buffer.
+///
+/// Reaching an earlier place on a pipe is never worse, so that per pipe and number of turns one place is
+/// enough. All steps lie directly in the block: they happen whenever both ends do.
+int Solver::distance(const Path &path, int limit, int slotsOf) const {
+  using Places = std::array<int, kNumPipes + 1>;
+  SmallVector<Places, 4> reached(limit + 1);
+  for (Places &places : reached)
+    places.fill(kNever);
+  unsigned start = path.startsAtOp && path.source == Pipe::V ? kIssuedOnV : unsigned(path.source);
+  reached[0][start] = path.start;
+
+  auto lower = [](int &place, int to) { return to < place ? (place = to, true) : false; };
+  auto isReached = [](const Places &places, Pipe pipe, int before) {
+    if (pipe == Pipe::All)
+      return llvm::any_of(places, [&](int place) { return place < before; });
+    return places[unsigned(pipe)] < before || (pipe == Pipe::V && places[kIssuedOnV] < before);
+  };
+  for (int turn = 0; turn <= limit; ++turn) {
+    Places &now = reached[turn];
+    bool isChanged = true;
+    while (isChanged) {
+      isChanged = false;
+      if (now[unsigned(Pipe::S)] != kNever)
+        for (unsigned pipe = 1; pipe < kNumPipes; ++pipe)
+          isChanged |= lower(now[pipe], now[unsigned(Pipe::S)]);
+      for (const Link &link : links[path.block]) {
+        if (link.flag >= 0 && link.flag == skippedFlag)
+          continue;
+        int weight = link.weight;
+        if (link.rotate >= 0 && weight == 0) {
+          if (link.rotate != slotsOf)
+            continue;
+          weight = 1;
+        }
+        if (turn + weight > limit || !isReached(now, link.source, link.set))
+          continue;
+        Places &then = reached[turn + weight];
+        bool isLower = false;
+        if (link.target == Pipe::All)
+          for (unsigned pipe = 0; pipe < kNumPipes; ++pipe)
+            isLower |= lower(then[pipe], link.wait);
+        else
+          isLower = lower(then[unsigned(link.target)], link.wait);
+        isChanged |= isLower && weight == 0;
+      }
+    }
+    if (now[unsigned(path.target)] < path.end)
+      return turn;
+    if (turn < limit)
+      for (unsigned pipe = 0; pipe <= kNumPipes; ++pipe)
+        if (now[pipe] != kNever)
+          lower(reached[turn + 1][pipe], kBlockStart);
+  }
+  return -1;
+}
+
+/// As `distance`, also along paths that leave the branch the block is for the blocks around it.
+int Solver::distanceThroughBranches(Path path, int limit, int slotsOf) const {
+  int best = distance(path, limit, slotsOf);
+  while (best < 0 && limit > 0 && !table.blocks()[path.block].isLoopBody && table.blocks()[path.block].parent >= 0) {
+    const BlockInfo &info = table.blocks()[path.block];
+    path.block = info.parent;
+    path.start = path.end = placeOfOp(info.opInParent);
+    best = distance(path, limit);
+  }
+  return best;
+}
+
+bool Solver::isImplied(const Order &order) const {
+  Path path{order.block, order.source, placeOfOp(order.from), order.target, placeOfOp(order.to)};
+  if (!order.isCarried)
+    return distance(path, 0) >= 0;
+  if (order.rotate < 0)
+    return distanceThroughBranches(path, 1) >= 0;
+  int period = periodOf(order.rotate, order.block);
+  return distanceThroughBranches(path, period ? period : 1, period ? -1 : order.rotate) >= 0;
+}
+
+//===--- Flags and barriers ------------------------------------------------------------------------===//
+
+void Solver::chooseFlags() {
+  resetLinks();
+  std::vector<Order> orders;
+  for (auto &[key, order] : required)
+    if (order.source != order.target)
+      orders.push_back(order);
+  // Tight orders first: they imply the wide ones.
+  auto slots = [&](const Order &order) {
+    return order.isCarried && order.rotate >= 0 ? table.buffers()[order.rotate].slots : 1;
+  };
+  auto rank = [&](const Order &order) {
+    return std::make_tuple(order.isCarried, slots(order), order.to - order.from, order.block, order.to, order.source,
+                           order.target, order.rotate);
+  };
+  llvm::sort(orders, [&](const Order &a, const Order &b) { return rank(a) < rank(b); });
+  orders.insert(orders.begin(), mergedOrders.begin(), mergedOrders.end());
+  std::vector<Flag> chosen;
+  for (const Order &order : orders) {
+    if (isImplied(order))
+      continue;
+    Flag flag{order};
+    addLinks(flag, chosen.size());
+    chosen.push_back(flag);
+  }
+  // Later ones may make earlier ones redundant.
+  std::vector<bool> isKept(chosen.size(), true);
+  for (int number = int(chosen.size()) - 1; number >= 0; --number) {
+    skippedFlag = number;
+    if (!isImplied(chosen[number]))
+      continue;
+    isKept[number] = false;
+    llvm::erase_if(links[chosen[number].block], [&](const Link &link) { return link.flag == number; });
+  }
+  skippedFlag = -1;
+  for (auto [number, flag] : llvm::enumerate(chosen))
+    if (isKept[number])
+      flags.push_back(flag);
+}
+
+/// Finds out how many events an order within one turn has in flight, and the buffer whose slots name them.
+/// False when the source may run ahead without end.
+bool Solver::chooseIds(Flag &flag) const {
+  int candidate = flag.rotate;
+  flag.rotate = -1;
+  flag.numIds = 1;
+  if (!table.blocks()[flag.block].isInLoop)
+    return true;
+  Path back{flag.block, flag.target, placeOfWait(flag.to), flag.source, placeOfSet(flag.from), /*startsAtOp=*/false};
+  int needed = distanceThroughBranches(back, kMaxDistance);
+  if (needed >= 0 && needed <= 1)
+    return true;
+  Meeting between{flag.block, flag.from + 1, flag.to - 1};
+  for (auto [number, buffer] : llvm::enumerate(table.buffers())) {
+    int period = periodOf(number, flag.block);
+    if (needed < 0 || period < needed || !isOneVersion(between, number))
+      continue;
+    if (flag.rotate >= 0 && period >= int(flag.numIds))
+      continue;
+    flag.rotate = number;
+    flag.numIds = period;
+  }
+  if (flag.rotate >= 0)
+    return true;
+  if (candidate >= 0 && !plainBuffers.count(candidate) && isOneVersion(between, candidate) &&
+      distanceThroughBranches(back, 1, candidate) >= 0) {
+    flag.rotate = candidate;
+    flag.numIds = table.buffers()[candidate].slots;
+    return true;
+  }
+  return false;
+}
+
+/// Keeps every event from being set again before it was awaited: where nothing holds the source back,
+/// the target has to.
+void Solver::protect() {
+  for (size_t number = 0; number < flags.size(); ++number) {
+    Flag flag = flags[number];
+    if (flag.isCarried) {
+      flags[number].numIds = flag.rotate < 0 ? 1 : table.buffers()[flag.rotate].slots;
+      continue;
+    }
+    bool isSafe = chooseIds(flag);
+    flags[number] = flag;
+    if (isSafe)
+      continue;
+    Flag back{Order{flag.block, true, flag.to, flag.from, flag.target, flag.source}};
+    addLinks(back, flags.size());
+    flags.push_back(back);
+  }
+}
+
+void Solver::chooseBarriers() {
+  std::vector<Order> orders;
+  for (auto &[key, order] : required)
+    if (order.source == order.target)
+      orders.push_back(order);
+  // A barrier right before the first op that needs one serves as many orders as any.
+  auto rank = [](const Order &order) {
+    return std::make_tuple(order.isCarried, order.block, order.to, order.from, order.rotate);
+  };
+  llvm::sort(orders, [&](const Order &a, const Order &b) { return rank(a) < rank(b); });
+  for (const Order &order : orders)
+    if (!isImplied(order))
+      addBarrier({order.block, order.to, order.source});
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "tilewright/passes/SyncAccess.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+
+/// Which flags and barriers a device function needs. Nothing here changes the function.
+namespace tilewright::passes::sync {
+
+// Places in a block as numbers: op i at 8i; between ops come sets, then barriers, then waits.
+inline constexpr int placeOfOp(int index) { return index * 8; }
+inline constexpr int placeOfSet(int from) { return from * 8 + 2; }
+inline constexpr int placeOfBarrier(int to) { return to * 8 - 4; }
+inline constexpr int placeOfWait(int to) { return to * 8 - 2; }
+
+/// An order between two places of one block, on two pipes. Not carried: in each run of the block, what
+/// stands at `to` or later waits for what stands at `from` or earlier. Carried: what stands at `to` or
+/// later waits for what stood at `from` or earlier in the run before (of the same slot, with `rotate`).
+struct Order {
+  unsigned block;
+  bool isCarried;
+  int from, to; ///< indices of ops: signalled after `from`, awaited before `to`
+  npu::Pipe source, target;
+  int rotate = -1; ///< buffer whose slots carry this order one by one
+};
+
+/// A flag that enforces an order.
+struct Flag : Order {
+  unsigned numIds = 1; ///< one for each slot of `rotate`
+  unsigned id = 0;
+};
+
+/// A barrier before an op.
+struct Barrier {
+  unsigned block;
+  int to;
+  npu::Pipe pipe;
+
+  bool operator<(const Barrier &other) const {
+    return std::tie(block, to, pipe) < std::tie(other.block, other.to, other.pipe);
+  }
+};
+
+/// Finds a small set of flags and barriers that orders every two conflicting accesses.
+class Solver {
+public:
+  Solver(const AccessTable &table, unsigned maxIds) : table(table), maxIds(maxIds) {}
+
+  void solve();
+
+  std::vector<Flag> flags;
+  std::set<Barrier> barriers;
+  /// What was given up to stay within the ids, with its cost.
+  struct Fallback {
+    mlir::Operation *op;
+    std::string text;
+  };
+  std::vector<Fallback> fallbacks;
+
+private:
+  /// A step that paths may take: from `source` at a place before `set` to `target` at place `wait`.
+  struct Link {
+    npu::Pipe source, target;
+    int set, wait, weight;
+    int rotate;
+    int flag;
+  };
+  /// Where a path starts and ends: places on pipes of one block. A start that is an op on V has only
+  /// been issued: V does not complete in order.
+  struct Path {
+    unsigned block;
+    npu::Pipe source;
+    int start;
+    npu::Pipe target;
+    int end;
+    bool startsAtOp = true;
+  };
+
+  const AccessTable &table;
+  unsigned maxIds;
+  using Key = std::tuple<unsigned, bool, int, npu::Pipe, npu::Pipe, int>;
+  std::map<Key, Order> required;
+  std::set<Barrier> forcedBarriers;
+  std::set<int> plainBuffers;  ///< rotating buffers whose slots are not told apart
+  std::vector<Order> mergedOrders;
+  std::vector<std::vector<Link>> links; ///< per block: flags, barriers and the inside of mmads
+
+  int skippedFlag = -1; ///< a flag whose links paths may not take
+
+  void collect();
+  void collectPair(const Access &first, const Access &second);
+  void collectBranches(const Access &first, const Access &second, const Meeting &meeting);
+  void require(const Order &order);
+  bool isOneVersion(const Meeting &meeting, unsigned buffer) const;
+  int periodOf(int buffer, unsigned block) const;
+
+  void chooseFlags();
+  void chooseBarriers();
+  bool chooseIds(Flag &flag) const;
+  void protect();
+  void addLinks(const Flag &flag, int number);
+  void addBarrier(const Barrier &barrier);
+  void resetLinks();
+  bool isImplied(const Order &order) const;
+  int distance(const Path &path, int limit, int slotsOf = -1) const;
+  int distanceThroughBranches(Path path, int limit, int slotsOf = -1) const;
+
+  bool assignIds(npu::Pipe &source, npu::Pipe &target);
+  bool assignIds(llvm::ArrayRef<Flag *> group) const;
+  bool mayShareId(const Flag &first, const Flag &second) const;
+  bool relieve(npu::Pipe source, npu::Pipe target);
+  bool mergeFlags(llvm::ArrayRef<Flag *> group);
+};
+
+} // namespace tilewright::passes::sync
