@@ -144,8 +144,14 @@ private:
     auto loop = dyn_cast<scf::ForOp>(op);
     std::optional<int64_t> lower = loop ? constantOf(loop.getLowerBound()) : std::nullopt;
     std::optional<int64_t> upper = loop ? constantOf(loop.getUpperBound()) : std::nullopt;
-    if (!lower || !upper || *lower >= *upper)
-      states = join(before, states);
+    if (lower && upper && *lower < *upper)
+      return success();
+    // An accumulator that a loop without turns never started holds nothing that could be lost.
+    States after = std::move(states);
+    states = join(before, after);
+    for (auto &[buffer, state] : after)
+      if (npu::spaceOf(buffer) == npu::Space::L0C)
+        states[buffer] = state;
     return success();
   }
 
