@@ -127,6 +127,7 @@ std::unique_ptr<Delay::Pending> Delay::take(const Prepared &prepared, uint32_t t
   pending->tick = tick;
   pending->hasRead = false;
   pending->cube = nullptr;
+  pending->result.clear();
   ++count;
   return pending;
 }
