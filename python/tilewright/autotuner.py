@@ -237,7 +237,7 @@ class AutoTuner:
         self.kernel_parameters = parameters
         return self
 
-    def run(self, warmup: int = 25, rep: int = 100, timeout: int = 30) -> Kernel:
+    def run(self, warmup: int = 25, rep: int = 100, timeout: int = 30, **_: Any) -> Kernel:
         def make(config: dict[str, Any]) -> Kernel:
             if isinstance(self.function, JITFunction):
                 return self.function.compile(**config)

@@ -48,13 +48,30 @@ def parser() -> argparse.ArgumentParser:
     )
     run.add_argument("-m", dest="module", action="store_true", help="the next word names a module")
     run.add_argument("target", help=argparse.SUPPRESS)
-    run.add_argument("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     commands.add_parser("doctor", help="say what is installed and what is missing")
     return top
 
 
+def split(words: list[str]) -> tuple[list[str], list[str]]:
+    """Words up to the script or module of `run`, and those that are for the script itself."""
+    if not words or words[0] != "run":
+        return words, []
+    takes_value = ("--chip", "--delay", "--trace", "--dump-ir", "--engine", "--opt-level")
+    at = 1
+    while at < len(words):
+        word = words[at]
+        if word == "-m" or not word.startswith("-"):
+            end = at + (2 if word == "-m" else 1)
+            return words[:end], words[end:]
+        at += 2 if word in takes_value else 1
+    return words, []
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    options = parser().parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    own, rest = split(words)
+    options = parser().parse_args(own)
+    options.arguments = rest
     if options.command == "doctor":
         from .report.doctor import doctor
 

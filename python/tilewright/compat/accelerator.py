@@ -136,6 +136,21 @@ def make_module(name: str, kind: str, tag_of: Any, move: Any) -> types.ModuleTyp
     return module
 
 
+def make_generator(torch: Any) -> type:
+    """`torch.Generator` whose device argument may name a simulated device."""
+    real = torch.Generator
+
+    class Kind(type):
+        def __instancecheck__(cls, value: Any) -> bool:
+            return isinstance(value, real)
+
+    class Generator(metaclass=Kind):
+        def __new__(cls, device: Any = "cpu") -> Any:  # type: ignore[misc]
+            return real()
+
+    return Generator
+
+
 def patch_cuda(torch: Any) -> None:
     """Makes `torch.cuda` answer for the simulated device."""
     for name, function in _functions("cuda").items():

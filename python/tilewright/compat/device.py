@@ -284,6 +284,7 @@ def install() -> None:
     Tensor.is_npu = property(lambda self: (tag_of(self) or "").startswith("npu"))
     torch.nn.Module.npu = _module_npu
     torch.compile = _unchanged
+    torch.Generator = accelerator.make_generator(torch)
     mode = DeviceMode()
     mode.__enter__()
     _modes.append(mode)

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import functools
+import gc
 import inspect
 import os
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..errors import (
@@ -32,13 +34,27 @@ _rewritten: dict[int, tuple[types.CodeType, Rewritten]] = {}
 _places: dict[int, types.CodeType] = {}
 
 
+@contextlib.contextmanager
+def no_collection() -> Iterator[None]:
+    """Keeps the garbage collector from walking a large heap because many nodes are made."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 def rewritten(function: types.FunctionType) -> Rewritten:
     """The rewritten form of a function's code."""
     code = function.__code__
     known = _rewritten.get(id(code))
     if known is not None:
         return known[1]
-    found = rewrite(source.load(function), code.co_filename, code.co_freevars)
+    with no_collection():
+        found = rewrite(source.load_own(function), code.co_filename, code.co_freevars)
     _rewritten[id(code)] = code, found
     _note_code(found.code)
     return found

@@ -127,10 +127,14 @@ class _Rewriter(ast.NodeTransformer):
 
     def done(self, node: ast.AST, statements: list[ast.stmt]) -> list[ast.stmt]:
         """Gives new nodes the position of the node they come from."""
-        for statement in statements:
-            for child in ast.walk(statement):
-                if not hasattr(child, "lineno") and "lineno" in child._attributes:
-                    ast.copy_location(child, node)
+        stack: list[ast.AST] = list(statements)
+        while stack:
+            child = stack.pop()
+            if "lineno" in child._attributes:
+                if hasattr(child, "lineno"):
+                    continue  # an original node, or one that has its position already
+                ast.copy_location(child, node)
+            stack.extend(ast.iter_child_nodes(child))
         return statements
 
     def expression(self, node: ast.AST, new: ast.expr) -> ast.expr:
@@ -545,17 +549,12 @@ def _index(index: ast.expr) -> ast.expr:
     return index
 
 
-def rewrite(
-    node: ast.FunctionDef, filename: str, free: tuple[str, ...], copy: bool = True
-) -> Rewritten:
+def rewrite(node: ast.FunctionDef, filename: str, free: tuple[str, ...]) -> Rewritten:
     """Rewrites a function definition and compiles it, keeping its file, lines and columns.
 
-    `free` names the variables of enclosing functions; they stay free variables of the result.
+    `free` names the variables of enclosing functions; they stay free variables of the result. The
+    node is used up.
     """
-    if copy:
-        import copy as copier
-
-        node = copier.deepcopy(node)
     arguments = node.args
     every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     every.extend(a for a in (arguments.vararg, arguments.kwarg) if a is not None)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import functools
 import inspect
 import linecache
@@ -64,6 +65,23 @@ def load(function: types.FunctionType) -> ast.FunctionDef:
             f"{code.co_filename}: the file has changed since it was imported"
         )
     return found[0]
+
+
+def load_own(function: types.FunctionType) -> ast.FunctionDef:
+    """Like `load`, but a tree that the caller may change."""
+    node = load(function)
+    filename = function.__code__.co_filename
+    first, last = _first_line(node), node.end_lineno or node.lineno
+    lines = linecache.getlines(filename, function.__globals__)[first - 1 : last]
+    indented = lines[0][:1].isspace()
+    text = ("if True:\n" if indented else "") + "".join(lines)
+    try:
+        tree = ast.parse(text, filename)
+    except SyntaxError:  # the lines hold more than the function
+        return copy.deepcopy(node)
+    ast.increment_lineno(tree, first - 1 - indented)
+    found = _functions(tree, node.name)
+    return found[0] if found else copy.deepcopy(node)
 
 
 def _from_block(function: types.FunctionType) -> list[ast.FunctionDef]:
