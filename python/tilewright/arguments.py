@@ -168,19 +168,23 @@ def scalar_argument(name: str, position: int, value: Any, dtype: str) -> int | f
 def check_devices(names: list[str], tensors: list[Any]) -> str | None:
     """The simulated device that the tensors are on; None outside `tilewright run`.
 
-    Raises when tensors of a device and of the host meet, as the real runtime would.
+    Raises when tensors of a device and of the host meet, as the real runtime would. Tensors that
+    autograd has saved for a backward pass have lost their tag and count as being on the device.
     """
     devices = [getattr(t, DEVICE_TAG, None) for t in tensors]
     found = next((d for d in devices if d is not None), None)
+    if None not in devices or not tensors:
+        return found
+    layer = sys.modules.get("tilewright.compat.device")
+    if layer is not None and layer.in_backward():
+        return found or layer.default_device()
     if found is None:
         return None
-    for name, device in zip(names, devices, strict=True):
-        if device is None:
-            raise ArgumentError(
-                f"argument '{name}' is on the CPU while others are on {found}; move it with "
-                f'.to("{found}")'
-            )
-    return found
+    name = names[devices.index(None)]
+    raise ArgumentError(
+        f"argument '{name}' is on the CPU while others are on {found}; move it with "
+        f'.to("{found}")'
+    )
 
 
 def make_output(shape: list[int], dtype: str, like_torch: bool, device: str | None) -> Any:

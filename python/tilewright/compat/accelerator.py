@@ -90,7 +90,7 @@ def _context(*_: Any, **__: Any) -> Any:
     yield None
 
 
-def _functions(kind: str) -> dict[str, Any]:
+def _functions(torch: Any, kind: str) -> dict[str, Any]:
     """The functions that both devices have."""
     stream = Stream()
     return {
@@ -107,6 +107,7 @@ def _functions(kind: str) -> dict[str, Any]:
         "get_device_capability": lambda *_: (9, 0),
         "get_device_name": lambda *_: f"simulated {kind}",
         "get_device_properties": lambda *_: Properties(f"simulated {kind}"),
+        "get_rng_state": lambda *_: torch.get_rng_state(),
         "get_rng_state_all": lambda: [],
         "init": _nothing,
         "ipc_collect": _nothing,
@@ -122,6 +123,7 @@ def _functions(kind: str) -> dict[str, Any]:
         "seed": _nothing,
         "seed_all": _nothing,
         "set_device": _nothing,
+        "set_rng_state": _nothing,
         "set_rng_state_all": _nothing,
         "set_stream": _nothing,
         "stream": _context,
@@ -129,10 +131,10 @@ def _functions(kind: str) -> dict[str, Any]:
     }
 
 
-def make_module(name: str, kind: str, tag_of: Any, move: Any) -> types.ModuleType:
+def make_module(torch: Any, kind: str) -> types.ModuleType:
     """The module `torch.npu`."""
-    module = types.ModuleType(name)
-    module.__dict__.update(_functions(kind))
+    module = types.ModuleType(f"torch.{kind}")
+    module.__dict__.update(_functions(torch, kind))
     return module
 
 
@@ -153,5 +155,5 @@ def make_generator(torch: Any) -> type:
 
 def patch_cuda(torch: Any) -> None:
     """Makes `torch.cuda` answer for the simulated device."""
-    for name, function in _functions("cuda").items():
+    for name, function in _functions(torch, "cuda").items():
         setattr(torch.cuda, name, function)

@@ -158,7 +158,8 @@ def _in_float32(func: Any, args: Any, kwargs: Any) -> Any:
     return result.to(result_type) if result.dtype is torch.float32 else result
 
 
-def _in_backward() -> bool:
+def in_backward() -> bool:
+    """Whether autograd is running: its own tensors carry no tag."""
     return torch._C._current_graph_task_id() != -1
 
 
@@ -210,7 +211,7 @@ class DeviceMode(TorchFunctionMode):
 
     def _device(self, tensor: Any) -> torch.device:
         tag = tag_of(tensor)
-        if tag is None and _in_backward():
+        if tag is None and in_backward():
             tag = default_device()
         return _GET_DEVICE(tensor) if tag is None else torch.device(tag)
 
@@ -276,7 +277,7 @@ def install() -> None:
     _installed = True
     with contextlib.suppress(RuntimeError):
         torch.utils.rename_privateuse1_backend("npu")
-    npu = accelerator.make_module("torch.npu", "npu", tag_of, move)
+    npu = accelerator.make_module(torch, "npu")
     if not hasattr(torch, "npu"):
         torch._register_device_module("npu", npu)
     accelerator.patch_cuda(torch)

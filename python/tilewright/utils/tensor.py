@@ -16,6 +16,14 @@ def map_torch_type(name: Any) -> Any:
     return getattr(torch, str(dtype(name)))
 
 
+def get_tensor_supply(supply_type: Any = None) -> Any:
+    """A function that makes an input tensor for a kernel parameter."""
+    from ..profiler import TensorSupplyType, make_tensor
+
+    supply = supply_type or TensorSupplyType.Auto
+    return lambda parameter: make_tensor(parameter.shape, str(parameter.dtype), supply)
+
+
 def torch_assert_close(
     tensor_a: Any,
     tensor_b: Any,
