@@ -196,6 +196,7 @@ private:
   /// Writes `value` to the lanes of `dst` under the context's mask.
   void storeLanes(mlir::Value value, const View &dst, Context &context);
   void takeMask(Context &inner, Context &outer);
+  void mergeResult(mlir::Value value, const View &dst, Context &context, mlir::Value mask);
   void storeGlobal(mlir::Value value, const View &dst, Context &context);
   void storeScalarLoop(tile::StoreOp op, Context &context, llvm::StringRef reason);
   void lastLane(Context &context, Dims dims, llvm::function_ref<void(Context &)> emit);

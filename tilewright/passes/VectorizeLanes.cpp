@@ -219,11 +219,9 @@ bool Vectorizer::loadByBlocks(tile::LoadOp op, const View &dst, Context &context
     lo = first;
   else
     lo = math.min(math.max(first, lo), hi);
+  bool exact = lo == first && *tile::constantOf(hi) % block == 0;
   Value end = math.add(first, math.constant(block));
-  if (!tile::constantOf(hi) || *tile::constantOf(hi) % block != 0)
-    end = math.max(math.min(end, hi), lo);
-  bool exact = lo == first && tile::constantOf(hi) && *tile::constantOf(hi) % block == 0;
-  size = exact ? math.constant(block) : math.sub(end, lo);
+  size = exact ? math.constant(block) : math.sub(math.max(math.min(end, hi), lo), lo);
   emitCopy(dst, info.view, turn, op.getPadAttr());
   affine = std::move(saved);
   return true;

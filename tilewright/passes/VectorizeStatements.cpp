@@ -527,6 +527,15 @@ void Vectorizer::takeMask(Context &inner, Context &outer) {
   inner.mask = mask;
 }
 
+/// Writes a result of a branch or loop where `mask` says so; lanes that are off anyway may get anything.
+void Vectorizer::mergeResult(Value value, const View &dst, Context &context, Value mask) {
+  if (dependsOnMask(value, context))
+    materialize(value, context);
+  Context merge(context);
+  merge.mask = mask;
+  storeLanes(value, dst, merge);
+}
+
 LogicalResult Vectorizer::processIf(scf::IfOp op, Context &context) {
   Value condition = op.getCondition();
   if (isUniform(condition)) {
@@ -536,14 +545,24 @@ LogicalResult Vectorizer::processIf(scf::IfOp op, Context &context) {
 
   bool hasElse = !op.getElseRegion().empty() &&
                  (op.getNumResults() != 0 || !llvm::hasSingleElement(op.getElseRegion().front()));
+  // `own` masks say which lanes of those here take the branch; a result needs no more.
   Context onTrue(context), onFalse(context);
-  onTrue.narrowed = onFalse.narrowed = true;
-  restrict(onTrue, condition, /*negated=*/false, op);
-  // Masks are taken before a branch can change what they read.
-  takeMask(onTrue, context);
-  if (hasElse) {
-    restrict(onFalse, condition, /*negated=*/true, op);
-    takeMask(onFalse, context);
+  Value ownTrue, ownFalse;
+  for (bool side : {true, false}) {
+    if (!side && !hasElse)
+      continue;
+    Context &inner = side ? onTrue : onFalse;
+    Value &own = side ? ownTrue : ownFalse;
+    inner.narrowed = true;
+    inner.mask = nullptr;
+    restrict(inner, condition, /*negated=*/!side, op);
+    own = inner.mask;
+    inner.mask = context.mask;
+    // Masks are taken before a branch can change what they read.
+    if (own && op.getNumResults())
+      materialize(own, inner);
+    inner.mask = conjunction(context.mask, own, op);
+    takeMask(inner, context);
   }
   saveLoadsWrittenIn(op, context);
   SmallVector<View> tiles;
@@ -563,13 +582,8 @@ LogicalResult Vectorizer::processIf(scf::IfOp op, Context &context) {
     if (failed(processBlock(from, inner)))
       return failure();
     for (auto [yielded, tile] : llvm::zip(from.getTerminator()->getOperands(), tiles)) {
-      if (side || !elseFirst || dependsOnMask(yielded, inner)) {
-        storeLanes(yielded, tile, inner);
-        continue;
-      }
-      Context everywhere(inner);
-      everywhere.mask = nullptr;
-      evaluate(yielded, tile, everywhere);
+      Value own = side ? ownTrue : ownFalse;
+      mergeResult(yielded, tile, inner, !side && elseFirst ? Value() : own);
     }
   }
   for (auto [result, tile] : llvm::zip(op.getResults(), tiles))
@@ -628,12 +642,13 @@ LogicalResult Vectorizer::processFor(scf::ForOp op, Context &context) {
     else
       scalars.map(argument, loop.getRegionIterArg(next++));
   }
+  Value active; // lanes whose bound is not reached
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     if (ragged) {
       OpBuilder body(&op.getBody()->front());
-      Value active = body.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::slt, op.getInductionVar(),
+      active = body.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::slt, op.getInductionVar(),
                                                 op.getUpperBound());
       addDims(active, dimsOf(op.getUpperBound()));
       Value mask = active;
@@ -641,6 +656,8 @@ LogicalResult Vectorizer::processFor(scf::ForOp op, Context &context) {
         mask = body.create<arith::AndIOp>(op.getLoc(), inner.mask, active);
         addDims(mask, dimsOf(inner.mask) | dimsOf(active));
       }
+      inner.mask = context.mask;
+      materialize(active, inner);
       inner.mask = mask;
       takeMask(inner, context);
     }
@@ -663,7 +680,7 @@ LogicalResult Vectorizer::processFor(scf::ForOp op, Context &context) {
           inner.memo[{yielded, false}] = fresh;
         }
     for (auto &[yielded, tile] : varying)
-      storeLanes(yielded, tile, inner);
+      mergeResult(yielded, tile, inner, active);
     if (!inits.empty())
       builder.create<scf::YieldOp>(op.getLoc(), uniform);
   }
