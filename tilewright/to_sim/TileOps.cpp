@@ -345,7 +345,18 @@ LogicalResult Translator::gather(npu::GatherOp op) {
           counter, code.mul(box->dims[d].stride, CodeBuilder::imm(sim::byteSize(view.type))));
       view.base = code.here(Opcode::Add, DType::I64, view.base, step);
     }
+  // Rows that share a 32-byte block are written one after the other.
+  bool sharesBlocks = llvm::any_of(loops, [&](unsigned d) {
+    Ref stride = dst->dims[d].stride;
+    return !CodeBuilder::isImm(stride) || stride.imm * sim::byteSize(dst->view.type) % 32 != 0;
+  });
   issue(op, std::move(tmpl));
+  if (sharesBlocks) {
+    sim::Insn barrier;
+    barrier.op = Opcode::Barrier;
+    barrier.p0 = sim::Pipe::V;
+    code.emit(barrier);
+  }
   for (unsigned i = unsigned(loops.size()); i-- > 0;) {
     sim::Insn next;
     next.op = Opcode::Add;
