@@ -188,7 +188,7 @@ void Checker::inGm(int lane, uint32_t tick, const Prepared &prepared, unsigned o
         FindingKind kind = !isWrite        ? FindingKind::ReadAfterWrite
                            : entry.isWrite ? FindingKind::WriteAfterWrite
                                            : FindingKind::WriteAfterRead;
-        if (!isWorkspace && entry.block != block)
+        if (!isWorkspace && entry.block != block && entry.block >= 0 && block >= 0)
           acrossBlocks(kind, entry.location, prepared.source->location, place, block);
         else if (entry.lane != lane && !HappensBefore::isOrdered(clock, entry.lane, entry.tick))
           race(kind, entry.lane, entry.tick, lane, prepared, place, block);

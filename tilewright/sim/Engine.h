@@ -19,9 +19,10 @@ struct TensorArg {
 };
 
 /// Breaks one SetFlag, WaitFlag, Barrier, BlockSet or BlockWait of a program, at all its occurrences.
-/// Drop: the instruction does nothing (dropping a set drops its matching wait too, by pipe pair and
-/// id register or immediate, so that the run does not just hang). HoldProducer: dropped as well, and
-/// everything that it ordered takes effect as late as the remaining edges allow.
+/// Drop: the instruction does nothing. A dropped set keeps its place in the queue of signals, so that
+/// its wait passes without waiting for anything and the run does not just hang; a dropped wait leaves
+/// its signal open. HoldProducer: the ordering goes but signals stay paired, and what the instruction
+/// ordered takes effect as late as the remaining edges allow, everything else as early.
 struct Mutation {
   enum class Kind : uint8_t { Drop, HoldProducer };
   Kind kind = Kind::Drop;
