@@ -26,7 +26,7 @@ using namespace tilewright::driver;
 /// Everything about a compiled kernel. The modules are only read after compile(), under `mutex` where MLIR may intern.
 struct Kernel::Impl {
   std::unique_ptr<MLIRContext> context;
-  OwningOpRef<ModuleOp> built, final;
+  mutable OwningOpRef<ModuleOp> built, final;
   CompileOptions options;
   machine::Machine chip;
   std::string name;
@@ -275,9 +275,9 @@ int64_t Kernel::Impl::scalarBits(size_t launch, const to_sim::ScalarSource &sour
   if (dtype == "float64")
     return std::bit_cast<int64_t>(argument.real);
   if (dtype == "float16")
-    return std::bit_cast<uint32_t>(roundToHalf(static_cast<float>(argument.real)));
+    return std::bit_cast<uint32_t>(support::roundToHalf(static_cast<float>(argument.real)));
   if (dtype == "bfloat16")
-    return std::bit_cast<uint32_t>(roundToBfloat(static_cast<float>(argument.real)));
+    return std::bit_cast<uint32_t>(support::roundToBfloat(static_cast<float>(argument.real)));
   if (dtype == "float32")
     return std::bit_cast<uint32_t>(static_cast<float>(argument.real));
   return argument.integer;

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tilewright/passes/Pipelines.h"
+
+#include "tilewright/passes/Passes.h"
+
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace tilewright;
+using namespace tilewright::passes;
+
+std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
+  std::vector<Stage> stages;
+  auto onFunctions = [&](StringRef name, std::function<std::unique_ptr<Pass>()> create) {
+    stages.push_back({name.str(), [create](OpPassManager &manager) { manager.nest<func::FuncOp>().addPass(create()); }});
+  };
+  auto onModule = [&](StringRef name, std::function<std::unique_ptr<Pass>()> create) {
+    stages.push_back({name.str(), [create](OpPassManager &manager) { manager.addPass(create()); }});
+  };
+
+  onFunctions("tile-vectorize-parallel", [] { return createTileVectorizeParallel(); });
+  onFunctions("tile-place-accumulators", [] { return createTilePlaceAccumulators(); });
+  onFunctions("tile-place-buffers", [] { return createTilePlaceBuffers(); });
+  onFunctions("tile-materialize-zero", [] { return createTileMaterializeZero(); });
+  onFunctions("tile-split-cores", [] { return createTileSplitCores(); });
+  if (options.has("split-rows"))
+    onFunctions("tile-split-rows", [] { return createTileSplitRows(); });
+  if (options.has("pipeline"))
+    onFunctions("tile-pipeline-buffers", [] { return createTilePipelineBuffers(); });
+
+  onModule("convert-tile-to-npu", [] { return createConvertTileToNpu(); });
+  onModule("canonicalize", [] { return createCanonicalizerPass(); });
+  onModule("cse", [] { return createCSEPass(); });
+  onModule("npu-plan-memory", [chip = options.chip] { return createNpuPlanMemory(NpuPlanMemoryOptions{chip}); });
+  NpuInsertSyncOptions sync;
+  sync.mode = options.has("sync") ? "minimal" : "barrier-all";
+  onFunctions("npu-insert-sync", [sync] { return createNpuInsertSync(sync); });
+  if (options.verify) {
+    onModule("npu-verify-plan", [chip = options.chip] { return createNpuVerifyPlan(NpuVerifyPlanOptions{chip}); });
+    onFunctions("npu-verify-sync", [] { return createNpuVerifySync(); });
+  }
+  return stages;
+}
+
+void passes::registerPipelines() {
+  PassPipelineRegistration<>("tilewright-pipeline", "the whole path, from tile as built to npu", [](OpPassManager &manager) {
+    for (const Stage &stage : stagesFor(PipelineOptions()))
+      stage.add(manager);
+  });
+}
