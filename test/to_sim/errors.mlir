@@ -16,7 +16,7 @@ func.func @no_address_aiv() attributes {npu.core = #npu.core<aiv>} {
   return
 }
 
-// OPERANDS: error: 'npu.launch' op the operands do not fit the arguments of @no_address_aiv
+// OPERANDS: error: the operands do not fit the arguments of @no_address_aiv
 func.func @wrong_operands(%A: memref<8xf32>) {
   npu.launch aiv @no_address_aiv(%A) : memref<8xf32>
   return
