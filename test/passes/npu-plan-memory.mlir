@@ -86,6 +86,38 @@ func.func @within_a_turn(%A: memref<?xf32, #npu.space<gm>>, %size: index) attrib
 
 // -----
 
+// A tile that is filled where it is clipped and then loaded is written whole: it lives inside the turn.
+// CHECK-LABEL: @padded
+// CHECK-DAG: npu.alloc "p" {address = [[P:[0-9]+]] : i64}
+// CHECK-DAG: npu.alloc "q" {address = [[P]] : i64}
+// expected-remark @below {{applied}}
+func.func @padded(%A: memref<?xf32, #npu.space<gm>>, %size: index) attributes {npu.core = #npu.core<aiv>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %n = arith.constant 32768 : index
+  %zero = arith.constant 0.0 : f32
+  %p = npu.alloc "p" : memref<32768xf32, #npu.space<ub>>
+  %q = npu.alloc "q" : memref<32768xf32, #npu.space<ub>>
+  scf.for %i = %c0 to %c8 step %c1 {
+    %part = arith.minsi %size, %n : index
+    %clipped = arith.cmpi ne, %part, %n : index
+    scf.if %clipped {
+      npu.fill %zero : f32, (%p[%c0] [%n] : memref<32768xf32, #npu.space<ub>>)
+    }
+    npu.load (%p[%c0] [%part] : memref<32768xf32, #npu.space<ub>>, %A[%c0] [%part] : memref<?xf32, #npu.space<gm>>)
+    npu.store (%A[%c0] [%n] : memref<?xf32, #npu.space<gm>>, %p[%c0] [%n] : memref<32768xf32, #npu.space<ub>>)
+    scf.if %clipped {
+      npu.fill %zero : f32, (%q[%c0] [%n] : memref<32768xf32, #npu.space<ub>>)
+    }
+    npu.load (%q[%c0] [%part] : memref<32768xf32, #npu.space<ub>>, %A[%c0] [%part] : memref<?xf32, #npu.space<gm>>)
+    npu.store (%A[%c0] [%n] : memref<?xf32, #npu.space<gm>>, %q[%c0] [%n] : memref<32768xf32, #npu.space<ub>>)
+  }
+  return
+}
+
+// -----
+
 // A column tile next to a big one; nothing is wasted beyond the alignment.
 // CHECK-LABEL: @column
 // CHECK: npu.alloc "column" {address = 0 : i64}

@@ -57,6 +57,48 @@ bool coversDim(const Box &outer, const Box &inner, unsigned d) {
   return !outer.sizes.empty() && !inner.sizes.empty() && isSame(outer.sizes[d], inner.sizes[d]);
 }
 
+/// Values that are known constants where `condition`, an or of inequalities, is false.
+bool equalitiesUnless(Value condition, SmallVectorImpl<std::pair<Value, int64_t>> &equalities) {
+  if (auto either = condition.getDefiningOp<arith::OrIOp>())
+    return equalitiesUnless(either.getLhs(), equalities) &&
+           equalitiesUnless(either.getRhs(), equalities);
+  auto compare = condition.getDefiningOp<arith::CmpIOp>();
+  if (!compare || compare.getPredicate() != arith::CmpIPredicate::ne)
+    return false;
+  Value value = compare.getLhs();
+  std::optional<int64_t> constant = constantOf(compare.getRhs());
+  if (!constant) {
+    value = compare.getRhs();
+    constant = constantOf(compare.getLhs());
+  }
+  if (constant)
+    equalities.push_back({value, *constant});
+  return constant.has_value();
+}
+
+/// True if `outer`, with the values known to be those constants, contains the constant box `inner`.
+bool coversUnder(const Box &outer, const Box &inner,
+                 ArrayRef<std::pair<Value, int64_t>> equalities) {
+  if (outer.buffer != inner.buffer || outer.sizes.size() != inner.sizes.size() ||
+      inner.sizes.empty())
+    return false;
+  auto valueOf = [&](Value value) {
+    for (auto [known, constant] : equalities)
+      if (isSame(known, value))
+        return std::optional<int64_t>(constant);
+    return constantOf(value);
+  };
+  for (unsigned d = 0; d < outer.sizes.size(); ++d) {
+    std::optional<int64_t> from = valueOf(outer.offsets[d]), size = valueOf(outer.sizes[d]);
+    std::optional<int64_t> innerFrom = valueOf(inner.offsets[d]),
+                           innerSize = valueOf(inner.sizes[d]);
+    if (!from || !size || !innerFrom || !innerSize || *innerFrom < *from ||
+        *innerFrom + *innerSize > *from + *size)
+      return false;
+  }
+  return true;
+}
+
 /// True if `value` holds exactly in the first turn of the closest loop around `op` that counts it.
 bool isFirstTurn(Value value, Operation *op) {
   auto compare = value.getDefiningOp<arith::CmpIOp>();
@@ -98,28 +140,10 @@ public:
   }
 
 private:
-  using Boxes = SmallVector<Box>;
   Value buffer;
   Operation *loop;
-  Boxes written;
+  WrittenBoxes written;
   bool exposed = false;
-
-  bool isWritten(const Box &box) const {
-    return llvm::any_of(written, [&](const Box &before) { return covers(before, box); });
-  }
-
-  /// What both branches wrote.
-  static Boxes common(const Boxes &a, const Boxes &b) {
-    Boxes both;
-    auto keep = [&](const Boxes &from, const Boxes &in) {
-      for (const Box &box : from)
-        if (llvm::any_of(in, [&](const Box &other) { return covers(other, box); }))
-          both.push_back(box);
-    };
-    keep(a, b);
-    keep(b, a);
-    return both;
-  }
 
   void scan(Block &block) {
     for (Operation &op : block) {
@@ -138,12 +162,12 @@ private:
     for (unsigned i = 0; i < access.getNumBoxes() && !exposed; ++i) {
       Box box = access.getBox(i);
       if (box.buffer == buffer && reads(access.getAccessKind(i)) && !startsFromZero(access, i))
-        exposed = !isWritten(box);
+        exposed = !written.covers(box);
     }
     for (unsigned i = 0; i < access.getNumBoxes(); ++i) {
       Box box = access.getBox(i);
       if (box.buffer == buffer && writes(access.getAccessKind(i)))
-        written.push_back(box);
+        written.add(box);
     }
   }
 
@@ -160,19 +184,19 @@ private:
   }
 
   void visit(scf::IfOp op) {
-    Boxes before = written;
+    WrittenBoxes before = written;
     scan(*op.thenBlock());
-    Boxes afterThen = std::move(written);
-    written = before;
+    WrittenBoxes afterThen = std::move(written);
+    written = std::move(before);
     if (op.elseBlock())
       scan(*op.elseBlock());
-    written = common(afterThen, written);
+    written = WrittenBoxes::join(afterThen, written, op.elseBlock() ? Value() : op.getCondition());
   }
 
   /// A loop inside: what it writes counts if it surely runs, or where an accumulator that it starts
   /// would hold nothing of use otherwise.
   void visitRegions(Operation *op) {
-    Boxes before = written;
+    WrittenBoxes before = written;
     for (Region &region : op->getRegions())
       for (Block &block : region)
         scan(block);
@@ -189,12 +213,7 @@ private:
       return;
     }
     // Boxes named by values of the loop mean something else after it.
-    llvm::erase_if(written, [&](const Box &box) {
-      auto isInside = [&](Value value) {
-        return inner->isAncestor(value.getParentRegion()->getParentOp());
-      };
-      return llvm::any_of(box.offsets, isInside) || llvm::any_of(box.sizes, isInside);
-    });
+    written.forgetInside(inner);
   }
 
   bool startsAccumulator(scf::ForOp inner) const {
@@ -216,6 +235,51 @@ bool covers(const Box &outer, const Box &inner) {
     if (!coversDim(outer, inner, d))
       return false;
   return true;
+}
+
+void WrittenBoxes::add(const Box &box) {
+  boxes.push_back(box);
+  for (const Conditional &conditional : conditionals)
+    if (coversUnder(box, conditional.box, conditional.otherwise))
+      boxes.push_back(conditional.box);
+}
+
+bool WrittenBoxes::covers(const Box &box) const {
+  return llvm::any_of(boxes, [&](const Box &written) { return passes::covers(written, box); });
+}
+
+WrittenBoxes WrittenBoxes::join(const WrittenBoxes &then, const WrittenBoxes &otherwise,
+                                Value condition) {
+  WrittenBoxes both;
+  auto keep = [&](const WrittenBoxes &from, const WrittenBoxes &in) {
+    for (const Box &box : from.boxes)
+      if (in.covers(box))
+        both.boxes.push_back(box);
+  };
+  keep(then, otherwise);
+  keep(otherwise, then);
+  both.conditionals = otherwise.conditionals;
+  SmallVector<std::pair<Value, int64_t>> equalities;
+  if (condition && equalitiesUnless(condition, equalities))
+    for (const Box &box : then.boxes)
+      if (!otherwise.covers(box))
+        both.conditionals.push_back({box, equalities});
+  return both;
+}
+
+void WrittenBoxes::forgetInside(Operation *op) {
+  auto isInside = [&](Value value) {
+    return op->isAncestor(value.getParentRegion()->getParentOp());
+  };
+  auto isNamedInside = [&](const Box &box) {
+    return llvm::any_of(box.offsets, isInside) || llvm::any_of(box.sizes, isInside);
+  };
+  llvm::erase_if(boxes, isNamedInside);
+  llvm::erase_if(conditionals, [&](const Conditional &conditional) {
+    return isNamedInside(conditional.box) ||
+           llvm::any_of(conditional.otherwise,
+                        [&](auto &equality) { return isInside(equality.first); });
+  });
 }
 
 Liveness::Liveness(func::FuncOp function) : function(function) {

@@ -13,6 +13,31 @@ namespace tilewright::passes {
 /// True if box `outer` is known to contain box `inner` of the same buffer.
 bool covers(const Box &outer, const Box &inner);
 
+/// Boxes of one buffer that are known to be written at some point of the program.
+class WrittenBoxes {
+public:
+  void add(const Box &box);
+  bool covers(const Box &box) const;
+
+  /// What was written in both of two branches. Without an `else`, pass what was written before as
+  /// `otherwise` and the condition: in `if (rows != 64) fill; load rows` the two together write all
+  /// of what the fill does.
+  static WrittenBoxes join(const WrittenBoxes &then, const WrittenBoxes &otherwise,
+                           mlir::Value conditionWithoutElse = {});
+
+  /// Forgets boxes that are named by values defined inside `op`.
+  void forgetInside(mlir::Operation *op);
+
+private:
+  /// A box written unless the values are these numbers.
+  struct Conditional {
+    Box box;
+    llvm::SmallVector<std::pair<mlir::Value, int64_t>> otherwise;
+  };
+  llvm::SmallVector<Box> boxes;
+  llvm::SmallVector<Conditional> conditionals;
+};
+
 /// Closed range of structured positions.
 struct LiveRange {
   int first = 0, last = -1;

@@ -38,7 +38,7 @@ private:
   /// What became of a buffer: `destroyer` wrote over it, boxes in `rewritten` are good again.
   struct State {
     Operation *destroyer = nullptr;
-    SmallVector<Box> rewritten;
+    WrittenBoxes rewritten;
   };
   using States = llvm::MapVector<Value, State>;
 
@@ -56,19 +56,14 @@ private:
     return npu::spaceOf(a.getResult()) == npu::spaceOf(b.getResult()) && fromA < toB && fromB < toA;
   }
 
-  static States join(const States &a, const States &b) {
+  static States join(const States &a, const States &b, Value conditionWithoutElse = {}) {
     States both = a;
     for (auto &[buffer, state] : b) {
       State &mine = both[buffer];
-      if (!mine.destroyer) {
+      if (!mine.destroyer)
         mine = state;
-        continue;
-      }
-      if (!state.destroyer)
-        continue;
-      llvm::erase_if(mine.rewritten, [&](const Box &box) {
-        return !llvm::any_of(state.rewritten, [&](const Box &other) { return covers(other, box); });
-      });
+      else if (state.destroyer)
+        mine.rewritten = WrittenBoxes::join(mine.rewritten, state.rewritten, conditionWithoutElse);
     }
     return both;
   }
@@ -98,7 +93,7 @@ private:
       auto mmad = dyn_cast<npu::MmadOp>(op);
       if (mmad && i == 0 && constantOf(mmad.getInit()) != 0)
         continue; // starts from zero, or may do so in this turn
-      if (llvm::any_of(found->second.rewritten, [&](const Box &good) { return covers(good, box); }))
+      if (found->second.rewritten.covers(box))
         continue;
       InFlightDiagnostic error = op->emitError("reads '")
                                  << npu::nameOf(box.buffer)
@@ -115,7 +110,7 @@ private:
         if (other != alloc && overlap(alloc, other))
           states[other.getResult()] = {op, {}};
       if (State &state = states[box.buffer]; state.destroyer)
-        state.rewritten.push_back(box);
+        state.rewritten.add(box);
     }
     return success();
   }
@@ -128,7 +123,7 @@ private:
     states = std::move(before);
     if (op.elseBlock() && failed(visit(*op.elseBlock())))
       return failure();
-    states = join(afterThen, states);
+    states = join(afterThen, states, op.elseBlock() ? Value() : op.getCondition());
     return success();
   }
 
@@ -157,13 +152,8 @@ private:
 
   /// Boxes named by values of a loop mean something else in the next turn.
   void forgetInside(Operation *op) {
-    auto isInside = [&](Value value) {
-      return op->isAncestor(value.getParentRegion()->getParentOp());
-    };
     for (auto &[buffer, state] : states)
-      llvm::erase_if(state.rewritten, [&](const Box &box) {
-        return llvm::any_of(box.offsets, isInside) || llvm::any_of(box.sizes, isInside);
-      });
+      state.rewritten.forgetInside(op);
   }
 };
 

@@ -130,7 +130,7 @@ def NpuVerifyPlan : Pass<"npu-verify-plan", "::mlir::ModuleOp"> {
   let description = [{
     Needs: npu-plan-memory, or a plan from elsewhere.
     Guarantees: addresses are aligned and within the memory; no read can see what a write to another buffer left behind.
-    The check follows the contents of buffers and shares no code with the planner's live ranges.
+    The check follows the contents of buffers and does not look at the planner's live ranges.
     Leaves alone: everything.
 
     Example: test/passes/npu-verify-plan.mlir.
