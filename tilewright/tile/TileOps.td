@@ -59,6 +59,8 @@ def Tile_ParallelOp : Tile_Op<"parallel", [SingleBlockImplicitTerminator<"EndOp"
     The body runs **op by op**: each op for all points of the box before the next op. A value inside the body is a
     vector of lanes, one per point; `scf.if` and `scf.for` inside run under the lane mask. Stores of several lanes to one
     element: the last lane in row-major order wins; `tile.atomic` combines them all.
+    A scalar variable (`local` scope) is one per lane inside; after the op it holds what its last lane left. Other box ops
+    inside run lane by lane.
     ```mlir
     tile.parallel (%i, %j) in (%m, %n) { ... }
     ```
