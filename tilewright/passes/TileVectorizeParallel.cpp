@@ -19,59 +19,6 @@ namespace {
 
 using namespace vectorize;
 
-/// True if `index` is `iv`, or `iv` plus something that is the same in all lanes.
-bool isDirect(Value index, Value iv, tile::ParallelOp root) {
-  while (index != iv) {
-    Operation *op = index.getDefiningOp();
-    if (!op || !root->isProperAncestor(op))
-      return false;
-    if (isa<arith::IndexCastOp, arith::ExtSIOp>(op)) {
-      index = op->getOperand(0);
-      continue;
-    }
-    if (!isa<arith::AddIOp>(op))
-      return false;
-    auto isOuter = [&](Value value) {
-      return !root->isAncestor(value.getParentBlock()->getParentOp()) || tile::constantOf(value);
-    };
-    if (isOuter(op->getOperand(1)))
-      index = op->getOperand(0);
-    else if (isOuter(op->getOperand(0)))
-      index = op->getOperand(1);
-    else
-      return false;
-  }
-  return true;
-}
-
-/// True if the lanes of the loop can run in pieces along `ivs`: what is written is read by the same lane only.
-bool isLaneLocal(tile::ParallelOp root, ArrayRef<Value> ivs) {
-  DenseMap<Value, SmallVector<Value>> written;
-  bool local = true;
-  auto check = [&](Value buffer, ValueRange indices, bool isWrite) {
-    auto known = written.find(buffer);
-    if (known != written.end()) {
-      local &= llvm::equal(known->second, indices);
-      return;
-    }
-    if (!isWrite)
-      return;
-    for (Value iv : ivs)
-      local &= llvm::any_of(indices, [&](Value index) { return isDirect(index, iv, root); });
-    written[buffer] = SmallVector<Value>(indices);
-  };
-  for (bool writing : {true, false})
-    root.walk([&](Operation *op) {
-      if (auto store = dyn_cast<tile::StoreOp>(op); store && writing)
-        check(store.getBuffer(), store.getIndices(), true);
-      else if (auto load = dyn_cast<tile::LoadOp>(op); load && !writing)
-        check(load.getBuffer(), load.getIndices(), false);
-      else if (isa<AccessInterface>(op) && !isa<tile::StoreOp, tile::LoadOp>(op))
-        local = false;
-    });
-  return local;
-}
-
 /// A loop whose extents have no constant bound becomes a loop over pieces that have one. Returns the piece.
 tile::ParallelOp splitUnbounded(tile::ParallelOp root) {
   constexpr int64_t kPiece = 4096; // lanes
@@ -89,7 +36,7 @@ tile::ParallelOp splitUnbounded(tile::ParallelOp root) {
     unbounded.push_back(dim);
     ivs.push_back(root.getBody().getArgument(dim));
   }
-  if (unbounded.empty() || !isLaneLocal(root, ivs))
+  if (unbounded.empty() || !isLaneLocal(root.getBody(), ivs))
     return root;
   OpBuilder builder(root);
   Location loc = root.getLoc();
@@ -131,6 +78,7 @@ struct TileVectorizeParallelPass : impl::TileVectorizeParallelBase<TileVectorize
     std::vector<std::unique_ptr<LaunchState>> launches;
     for (tile::ParallelOp root : roots) {
       simplifyBody(root);
+      parallelizeLoops(root);
       DominanceInfo dominance(root);
       eliminateCommonSubExpressions(rewriter, dominance, root);
       root = splitUnbounded(root);

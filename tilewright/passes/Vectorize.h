@@ -85,6 +85,12 @@ std::optional<FnInfo> functionOf(mlir::Operation *op);
 /// Rewrites ops of the body that have no element-wise function into ones that have; forwards stores to scalar variables.
 void simplifyBody(tile::ParallelOp op);
 
+/// Loops whose turns have nothing to do with each other become loops over lanes.
+void parallelizeLoops(tile::ParallelOp op);
+
+/// True if what is written inside `region` is read by the same lane only, as far as the lanes along `ivs` go.
+bool isLaneLocal(mlir::Region &region, llvm::ArrayRef<mlir::Value> ivs);
+
 /// Rewrites branches without effects into selects and boolean selects into logic.
 void simplifyBranches(tile::ParallelOp op, llvm::function_ref<bool(mlir::Value)> varies);
 
@@ -201,9 +207,11 @@ private:
   void storeScalarLoop(tile::StoreOp op, Context &context, llvm::StringRef reason);
   void lastLane(Context &context, Dims dims, llvm::function_ref<void(Context &)> emit);
   /// Saves pending loads of `root` that ops after `at` still need.
-  void saveLoads(mlir::Value root, mlir::Operation *at, Context &context, bool inclusive = false);
+  void saveLoads(mlir::Value root, mlir::Operation *at, Context &context, bool inclusive = false,
+                 mlir::Value stored = nullptr);
   void saveLoadsWrittenIn(mlir::Operation *op, Context &context);
-  bool isNeededAfter(mlir::Value value, mlir::Operation *at, Context &context, bool inclusive);
+  bool isNeededAfter(mlir::Value value, mlir::Operation *at, Context &context, bool inclusive,
+                     mlir::Value stored = nullptr);
 
   //===-- Expressions (VectorizeExpressions.cpp) ---------------------------------------------------------------===//
   struct Operand {
@@ -270,6 +278,7 @@ private:
   llvm::DenseMap<mlir::Value, Affine> affine;
   llvm::DenseMap<mlir::Value, LoadInfo> loads;
   llvm::SmallVector<mlir::Value> pending; ///< loads that are still views
+  llvm::SmallVector<mlir::Value> kept;    ///< computed values that later ops read from the tile they were stored to
   llvm::DenseMap<mlir::Value, mlir::Value> negations;
   llvm::SmallVector<mlir::Value> freeTemporaries;
   llvm::DenseSet<mlir::Value> reusableTemporaries;

@@ -85,7 +85,7 @@ void Vectorizer::evaluateByLane(Operation *op, const View &dst, Context &context
       everywhere.mask = nullptr;
       return evaluateByLane(op, dst, everywhere);
     }
-    if (loadByRows(load, dst, context) || loadByBlocks(load, dst, context) || loadThroughIndexTile(load, dst, context))
+    if (loadByBlocks(load, dst, context) || loadByRows(load, dst, context) || loadThroughIndexTile(load, dst, context))
       return;
     fallback(op, loads[value].blocking);
   } else {

@@ -11,12 +11,12 @@ namespace tilewright::passes::vectorize {
 //===-- Loads that wait -------------------------------------------------------------------------===//
 
 /// True if an op with an effect that comes after `at` (or, with `inclusive`, inside it) still asks for `value`.
-bool Vectorizer::isNeededAfter(Value value, Operation *at, Context &context, bool inclusive) {
+bool Vectorizer::isNeededAfter(Value value, Operation *at, Context &context, bool inclusive, Value stored) {
   SmallVector<Value> work = {value};
   DenseSet<Value> seen;
   while (!work.empty()) {
     Value next = work.pop_back_val();
-    if (!seen.insert(next).second || (next != value && findAny(next, context)))
+    if (!seen.insert(next).second || next == stored || (next != value && findAny(next, context)))
       continue;
     for (Operation *user : next.getUsers()) {
       if (isMemoryEffectFree(user) && user->getNumRegions() == 0 && !user->hasTrait<OpTrait::IsTerminator>()) {
@@ -38,7 +38,19 @@ bool Vectorizer::isNeededAfter(Value value, Operation *at, Context &context, boo
   return false;
 }
 
-void Vectorizer::saveLoads(Value bufferRoot, Operation *at, Context &context, bool inclusive) {
+void Vectorizer::saveLoads(Value bufferRoot, Operation *at, Context &context, bool inclusive, Value stored) {
+  for (Value value : llvm::make_early_inc_range(kept)) {
+    const View *known = findAny(value, context);
+    if (!known || rootOf(known->buffer) != bufferRoot || !isNeededAfter(value, at, context, inclusive, stored))
+      continue;
+    View source = *known;
+    bool isUnsigned = source.elementType().isUnsignedInteger();
+    SmallVector<int64_t> dims;
+    llvm::copy_if(source.map, std::back_inserter(dims), [](int64_t dim) { return dim >= 0; });
+    View copy = newTemporary(dims, source.elementType());
+    emitCopy(copy, source, context);
+    context.memo[{value, isUnsigned}] = copy;
+  }
   for (Value load : llvm::make_early_inc_range(pending)) {
     Operation *op = load.getDefiningOp();
     Value buffer = cast<tile::LoadOp>(op).getBuffer();
@@ -46,7 +58,7 @@ void Vectorizer::saveLoads(Value bufferRoot, Operation *at, Context &context, bo
     // A load through an index tile also waits for its index.
     if (!reads && loads[load].kind == LoadInfo::Scalar)
       reads = readsRoot(load, bufferRoot, context);
-    if (!reads || findAny(load, context) || !isNeededAfter(load, at, context, inclusive))
+    if (!reads || findAny(load, context) || !isNeededAfter(load, at, context, inclusive, stored))
       continue;
     materialize(load, context);
   }
@@ -172,12 +184,13 @@ void Vectorizer::lastLane(Context &context, Dims dims, llvm::function_ref<void(C
 
 LogicalResult Vectorizer::processBlock(Block &block, Context &context) {
   // Conditions may be rewritten on the way; new ops stand before the op that needs them.
-  size_t numPending = pending.size();
+  size_t numPending = pending.size(), numKept = kept.size();
   for (Operation &op : llvm::make_early_inc_range(block)) {
     math.location = op.getLoc();
     if (failed(process(&op, context)))
       return failure();
   }
+  kept.resize(numKept);
   pending.resize(numPending); // nobody outside reads them, but for what the block yields
   return success();
 }
@@ -268,8 +281,12 @@ void Vectorizer::processStore(tile::StoreOp op, Context &context) {
     return storeLanes(value, dst, context);
   }
   Value buffer = scalars.lookupOrDefault(op.getBuffer());
-  saveLoads(rootOf(buffer), op, context);
   LoadInfo target = classify(buffer, op.getIndices(), /*isLoad=*/false);
+  // A computed value with more uses is read from the tile afterwards.
+  bool keeps = target.kind == LoadInfo::Tile && !context.mask && !isUniform(value) && !value.hasOneUse() &&
+               value.getDefiningOp() && !loads.contains(value) && !affineOf(value) && !findAny(value, context) &&
+               target.view.dims() == dimsOf(value) && (context.active & ~target.view.dims()) == 0;
+  saveLoads(rootOf(buffer), op, context, /*inclusive=*/false, keeps ? value : Value());
   if (target.kind == LoadInfo::Scalar)
     return storeScalarLoop(op, context, target.blocking);
   const View &dst = target.view;
@@ -294,9 +311,14 @@ void Vectorizer::processStore(tile::StoreOp op, Context &context) {
     }
     storeLanes(value, dst, lanes);
   };
-  bool needsLast = missing != 0;
-  if (!needsLast)
-    return emit(context);
+  if (missing == 0) {
+    emit(context);
+    if (keeps) {
+      context.memo[{value, dst.elementType().isUnsignedInteger()}] = dst;
+      kept.push_back(value);
+    }
+    return;
+  }
   // Several lanes store to one element: the last one wins.
   lastLane(context, missing, emit);
 }
