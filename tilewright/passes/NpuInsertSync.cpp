@@ -32,8 +32,11 @@ public:
       add(flag.block, placeOfWait(flag.to), flag.to, [&, flag] { createWait(flag); });
     }
     for (const Barrier &barrier : solver.barriers)
-      add(barrier.block, placeOfBarrier(barrier.to), barrier.to, [&, barrier] { builder.create<BarrierOp>(loc, barrier.pipe); });
-    llvm::sort(items, [](const Item &a, const Item &b) { return std::tie(a.place, a.number) < std::tie(b.place, b.number); });
+      add(barrier.block, placeOfBarrier(barrier.to), barrier.to,
+          [&, barrier] { builder.create<BarrierOp>(loc, barrier.pipe); });
+    llvm::sort(items, [](const Item &a, const Item &b) {
+      return std::tie(a.place, a.number) < std::tie(b.place, b.number);
+    });
     Operation *first = firstOp();
     Operation *last = function.getBody().front().getTerminator();
     for (const Item &item : items)
@@ -42,8 +45,12 @@ public:
       if (!flag.isCarried)
         continue;
       for (unsigned slot = 0; slot < flag.numIds; ++slot) {
-        at(first, [&] { builder.create<SetFlagOp>(loc, flag.source, flag.target, flag.id + slot, Value()); });
-        at(last, [&] { builder.create<WaitFlagOp>(loc, flag.source, flag.target, flag.id + slot, Value()); });
+        at(first, [&] {
+          builder.create<SetFlagOp>(loc, flag.source, flag.target, flag.id + slot, Value());
+        });
+        at(last, [&] {
+          builder.create<WaitFlagOp>(loc, flag.source, flag.target, flag.id + slot, Value());
+        });
       }
     }
   }
@@ -65,7 +72,8 @@ private:
 
   void add(unsigned block, int place, int before, std::function<void()> create) {
     Block *where = table.blocks()[block].block;
-    items.push_back({place, items.size(), &*std::next(where->begin(), std::max(before, 0)), std::move(create)});
+    items.push_back(
+        {place, items.size(), &*std::next(where->begin(), std::max(before, 0)), std::move(create)});
   }
 
   void at(Operation *before, llvm::function_ref<void()> create) {
@@ -74,7 +82,9 @@ private:
     create();
   }
 
-  Value bufferOf(const Flag &flag) { return flag.rotate < 0 ? Value() : table.buffers()[flag.rotate].value; }
+  Value bufferOf(const Flag &flag) {
+    return flag.rotate < 0 ? Value() : table.buffers()[flag.rotate].value;
+  }
   void createSet(const Flag &flag) {
     builder.create<SetFlagOp>(loc, flag.source, flag.target, flag.id, bufferOf(flag));
   }
@@ -121,7 +131,8 @@ void report(func::FuncOp function) {
     flags += isa<SetFlagOp>(op);
     barriers += isa<BarrierOp>(op);
   });
-  remark(function, kPass, "applied") << flags << " flags and " << barriers << " barriers in @" << function.getName();
+  remark(function, kPass, "applied")
+      << flags << " flags and " << barriers << " barriers in @" << function.getName();
   function.walk<WalkOrder::PreOrder>([&](LoopLikeOpInterface loop) {
     auto [flags, barriers] = count(loop.getLoopRegions().back()->front());
     if (flags || barriers)
@@ -141,7 +152,8 @@ struct InsertSync : passes::impl::NpuInsertSyncBase<InsertSync> {
       return signalPassFailure();
     }
     if (maxIds < 1 || maxIds > 16) {
-      function.emitError("npu-insert-sync needs 1 to 16 event ids per pair of pipes, not ") << maxIds;
+      function.emitError("npu-insert-sync needs 1 to 16 event ids per pair of pipes, not ")
+          << maxIds;
       return signalPassFailure();
     }
     Operation *manual = nullptr;
@@ -150,7 +162,8 @@ struct InsertSync : passes::impl::NpuInsertSyncBase<InsertSync> {
         manual = op;
     });
     if (manual) {
-      remark(manual, kPass, "missed") << "@" << function.getName() << " is left as it is: it has flags or barriers already";
+      remark(manual, kPass, "missed")
+          << "@" << function.getName() << " is left as it is: it has flags or barriers already";
       return;
     }
     if (mode == "barrier-all")

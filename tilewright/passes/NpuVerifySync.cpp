@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs a device function on made-up numbers of turns and choices of branches, and checks every pair of
-// accesses against the order that pipes, flags and barriers give.
+// Runs a device function on made-up numbers of turns and choices of branches, and checks every pair
+// of accesses against the order that pipes, flags and barriers give.
 
 #include "tilewright/npu/NpuOps.h"
 #include "tilewright/passes/Passes.h"
@@ -45,8 +45,12 @@ struct Number {
   std::map<unsigned, int64_t> unknowns = {};
   std::optional<int64_t> upper = {};
 
-  std::optional<int64_t> value() const { return unknowns.empty() ? std::optional(constant) : std::nullopt; }
-  std::optional<int64_t> bound() const { return unknowns.empty() ? std::optional(constant) : upper; }
+  std::optional<int64_t> value() const {
+    return unknowns.empty() ? std::optional(constant) : std::nullopt;
+  }
+  std::optional<int64_t> bound() const {
+    return unknowns.empty() ? std::optional(constant) : upper;
+  }
 };
 
 Number combine(const Number &left, const Number &right, int64_t factor) {
@@ -57,7 +61,8 @@ Number combine(const Number &left, const Number &right, int64_t factor) {
   return result;
 }
 
-/// Numbers of turns and branches of one trace. A pattern of -1 takes as many turns as the budget allows.
+/// Numbers of turns and branches of one trace. A pattern of -1 takes as many turns as the budget
+/// allows.
 struct Scenario {
   unsigned pattern;
 
@@ -110,7 +115,8 @@ struct Event {
 
 class Trace {
 public:
-  Trace(func::FuncOp function, Scenario scenario, unsigned maxIds, std::set<std::pair<Operation *, Operation *>> &reported)
+  Trace(func::FuncOp function, Scenario scenario, unsigned maxIds,
+        std::set<std::pair<Operation *, Operation *>> &reported)
       : function(function), scenario(scenario), maxIds(maxIds), reported(reported) {}
 
   void run() {
@@ -165,7 +171,8 @@ private:
       error.attachNote(other->getLoc()) << note;
   }
 
-  //===--- Turns and scalars -----------------------------------------------------------------------===//
+  //===--- Turns and scalars
+  //-----------------------------------------------------------------------===//
 
   uint64_t countEvents(Block &block, unsigned depth) const {
     uint64_t count = 0;
@@ -217,7 +224,9 @@ private:
     }
     Number value = unknown();
     auto operand = [&](unsigned index) { return numberOf(op.getOperand(index)); };
-    auto smaller = [](std::optional<int64_t> a, std::optional<int64_t> b) { return a && b ? std::min(a, b) : a ? a : b; };
+    auto smaller = [](std::optional<int64_t> a, std::optional<int64_t> b) {
+      return a && b ? std::min(a, b) : a ? a : b;
+    };
     auto larger = [](std::optional<int64_t> a, std::optional<int64_t> b) {
       return a && b ? std::max(a, b) : std::optional<int64_t>();
     };
@@ -257,7 +266,8 @@ private:
     return result;
   }
 
-  //===--- Control flow ------------------------------------------------------------------------------===//
+  //===--- Control flow
+  //------------------------------------------------------------------------------===//
 
   void runBlock(Block &block, unsigned depth) {
     for (Operation &op : block)
@@ -333,7 +343,8 @@ private:
     bind(branch.getResults(), numbersOf(region.front().getTerminator()->getOperands()));
   }
 
-  //===--- Order -------------------------------------------------------------------------------------===//
+  //===--- Order
+  //-------------------------------------------------------------------------------------===//
 
   Lane &lane(Pipe pipe) { return lanes[unsigned(pipe)]; }
 
@@ -357,7 +368,9 @@ private:
     return clock;
   }
 
-  bool isAfter(Pipe pipe, Pipe other, unsigned tick) { return lane(pipe).clock[unsigned(other)] >= tick; }
+  bool isAfter(Pipe pipe, Pipe other, unsigned tick) {
+    return lane(pipe).clock[unsigned(other)] >= tick;
+  }
 
   void runBarrier(BarrierOp barrier) {
     Pipe pipe = barrier.getPipe();
@@ -377,7 +390,8 @@ private:
     return slots.try_emplace(buffer, alloc ? int64_t(alloc.getSlots()) - 1 : 0).first->second;
   }
 
-  template <typename OpTy> FlagKey keyOf(OpTy op) {
+  template <typename OpTy>
+  FlagKey keyOf(OpTy op) {
     int64_t id = op.getId() + (op.getRotate() ? slotOf(op.getRotate()) : 0);
     if (id >= int64_t(maxIds))
       report(op, op, "has event id " + Twine(id) + " of " + Twine(maxIds));
@@ -409,7 +423,8 @@ private:
     complete(pipe, flag.lastTick);
   }
 
-  //===--- Accesses ----------------------------------------------------------------------------------===//
+  //===--- Accesses
+  //----------------------------------------------------------------------------------===//
 
   void runAccess(Operation *op) {
     auto access = cast<AccessInterface>(op);
@@ -439,7 +454,8 @@ private:
       Box box = access.getBox(index);
       if (cast<PipeInterface>(op).getBoxPipe(index) != pipe || spaceOf(box.buffer) == Space::Reg)
         continue;
-      Event event{op, pipe, tick, access.getAccessKind(index), box.buffer, slotOf(box.buffer), block, {}, {}};
+      Event event{op,    pipe, tick, access.getAccessKind(index), box.buffer, slotOf(box.buffer),
+                  block, {},   {}};
       for (Value offset : box.offsets)
         event.offsets.push_back(numberOf(offset));
       for (Value size : box.sizes)
@@ -460,9 +476,9 @@ private:
 
   void complain(const Event &event, const Event &old) {
     report(event.op, old.op,
-           "may touch '" + nameOf(event.buffer) + "' on " + stringifyPipe(event.pipe) + " before '" +
-               old.op->getName().getStringRef() + "' on " + stringifyPipe(old.pipe) + " is done with '" +
-               nameOf(old.buffer) + "'",
+           "may touch '" + nameOf(event.buffer) + "' on " + stringifyPipe(event.pipe) +
+               " before '" + old.op->getName().getStringRef() + "' on " + stringifyPipe(old.pipe) +
+               " is done with '" + nameOf(old.buffer) + "'",
            "the earlier access");
   }
 
@@ -471,7 +487,8 @@ private:
       return false;
     if (old.pipe == Pipe::V && event.pipe == Pipe::V && !writes(old.kind))
       return false;
-    auto oldAlloc = old.buffer.getDefiningOp<AllocOp>(), alloc = event.buffer.getDefiningOp<AllocOp>();
+    auto oldAlloc = old.buffer.getDefiningOp<AllocOp>(),
+         alloc = event.buffer.getDefiningOp<AllocOp>();
     if (!oldAlloc || !alloc)
       return old.buffer == event.buffer && old.block == event.block && mayMeet(old, event);
     if (oldAlloc == alloc)

@@ -39,8 +39,9 @@ std::optional<int64_t> upperBound(Value value, unsigned depth = 0) {
 
 /// True for the loop over the logical blocks of a core.
 bool isBlockLoop(Operation *op) {
-  return isa<scf::ForOp>(op) &&
-         llvm::any_of(op->getRegion(0).front(), [](Operation &inner) { return isa<BeginBlockOp>(inner); });
+  return isa<scf::ForOp>(op) && llvm::any_of(op->getRegion(0).front(), [](Operation &inner) {
+           return isa<BeginBlockOp>(inner);
+         });
 }
 
 } // namespace
@@ -49,8 +50,8 @@ FailureOr<AccessTable> AccessTable::build(func::FuncOp function) {
   AccessTable table;
   if (!function.getBody().hasOneBlock())
     return function.emitError("synchronisation needs structured control flow");
-  if (failed(table.addBlock(function.getBody().front(), -1, -1)) || failed(table.addBuffers(function)) ||
-      failed(table.addAccesses(function)))
+  if (failed(table.addBlock(function.getBody().front(), -1, -1)) ||
+      failed(table.addBuffers(function)) || failed(table.addAccesses(function)))
     return failure();
   return table;
 }
@@ -121,11 +122,12 @@ LogicalResult AccessTable::addAccesses(func::FuncOp function) {
         continue;
       auto found = known.find(box.buffer);
       if (found == known.end()) {
-        op.emitError("synchronisation needs boxes of allocs and arguments, box ") << index << " is of neither";
+        op.emitError("synchronisation needs boxes of allocs and arguments, box ")
+            << index << " is of neither";
         return WalkResult::interrupt();
       }
-      allAccesses.push_back({op, pipes.getBoxPipe(index), op.getAccessKind(index), box, found->second,
-                             unsigned(allAccesses.size())});
+      allAccesses.push_back({op, pipes.getBoxPipe(index), op.getAccessKind(index), box,
+                             found->second, unsigned(allAccesses.size())});
       extents.push_back(extentsOf(box));
     }
     return WalkResult::advance();
@@ -162,7 +164,8 @@ AccessTable::Linear AccessTable::sum(const Linear &left, const Linear &right, in
   Linear result = left;
   result.constant += factor * right.constant;
   for (auto [value, coefficient] : right.terms) {
-    auto found = llvm::find_if(result.terms, [&, v = value](auto &term) { return term.first == v; });
+    auto found =
+        llvm::find_if(result.terms, [&, v = value](auto &term) { return term.first == v; });
     if (found == result.terms.end())
       result.terms.push_back({value, factor * coefficient});
     else if ((found->second += factor * coefficient) == 0)
@@ -206,11 +209,14 @@ bool AccessTable::isDisjoint(const Extent &first, const Extent &second) {
   Linear distance = sum(second.offset, first.offset, -1);
   if (!distance.terms.empty())
     return false;
-  return (first.size && distance.constant >= *first.size) || (second.size && -distance.constant >= *second.size);
+  return (first.size && distance.constant >= *first.size) ||
+         (second.size && -distance.constant >= *second.size);
 }
 
-/// Different turns of `loop`: what it does not change must be equal, its counter moves the boxes apart.
-bool AccessTable::isDisjointAcross(LoopLikeOpInterface loop, const Extent &first, const Extent &second) {
+/// Different turns of `loop`: what it does not change must be equal, its counter moves the boxes
+/// apart.
+bool AccessTable::isDisjointAcross(LoopLikeOpInterface loop, const Extent &first,
+                                   const Extent &second) {
   Linear distance = sum(second.offset, first.offset, -1);
   if (!distance.terms.empty())
     return false;
@@ -230,12 +236,14 @@ bool AccessTable::isDisjointAcross(LoopLikeOpInterface loop, const Extent &first
          perTurn - distance.constant >= *second.size;
 }
 
-Overlap AccessTable::overlap(const Access &first, const Access &second, const Meeting &meeting) const {
+Overlap AccessTable::overlap(const Access &first, const Access &second,
+                             const Meeting &meeting) const {
   const BlockInfo &block = allBlocks[meeting.block];
   const Buffer &buffer = allBuffers[first.buffer];
   // Logical blocks of one launch are not ordered: only loops inside one matter for arguments.
   bool isGlobal = buffer.space == Space::GM;
-  Overlap result{!meeting.isOtherRegion && first.op != second.op, isGlobal ? block.isInInnerLoop : block.isInLoop};
+  Overlap result{!meeting.isOtherRegion && first.op != second.op,
+                 isGlobal ? block.isInInnerLoop : block.isInLoop};
   if (first.buffer != second.buffer)
     return result;
   ArrayRef<Extent> a = extents[first.number], b = extents[second.number];

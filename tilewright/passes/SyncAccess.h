@@ -36,24 +36,24 @@ struct Access {
 /// A block of the function with its place in the nest of loops.
 struct BlockInfo {
   mlir::Block *block;
-  int parent = -1;              ///< the block that holds the op around this one
-  int opInParent = -1;          ///< index of that op
-  bool isLoopBody = false;      ///< a region of a loop
-  bool isInLoop = false;        ///< runs more than once, maybe
-  bool isInInnerLoop = false;   ///< more than once in one logical block, maybe
-  unsigned depth = 0;           ///< number of loops around
+  int parent = -1;            ///< the block that holds the op around this one
+  int opInParent = -1;        ///< index of that op
+  bool isLoopBody = false;    ///< a region of a loop
+  bool isInLoop = false;      ///< runs more than once, maybe
+  bool isInInnerLoop = false; ///< more than once in one logical block, maybe
+  unsigned depth = 0;         ///< number of loops around
 };
 
 /// Where two accesses part: the innermost block with an op around each.
 struct Meeting {
   unsigned block;
-  int first, second;         ///< indices of those ops in the block; equal for two regions of one op
+  int first, second; ///< indices of those ops in the block; equal for two regions of one op
   bool isOtherRegion = false; ///< in different regions of one op
 };
 
 /// When two accesses may touch the same bytes.
 struct Overlap {
-  bool sameTurn = false; ///< in one run of the block where they meet
+  bool sameTurn = false;  ///< in one run of the block where they meet
   bool laterTurn = false; ///< in different runs of it
 
   explicit operator bool() const { return sameTurn || laterTurn; }
@@ -62,8 +62,8 @@ struct Overlap {
 /// The access table of one device function.
 class AccessTable {
 public:
-  /// Emits an error and fails when a buffer has no address, is of unknown origin, or control flow is
-  /// not structured.
+  /// Emits an error and fails when a buffer has no address, is of unknown origin, or control flow
+  /// is not structured.
   static mlir::FailureOr<AccessTable> build(mlir::func::FuncOp function);
 
   llvm::ArrayRef<Access> accesses() const { return allAccesses; }
@@ -108,7 +108,8 @@ private:
   static Linear sum(const Linear &left, const Linear &right, int64_t factor);
   static llvm::SmallVector<Extent, 2> extentsOf(const Box &box);
   static bool isDisjoint(const Extent &first, const Extent &second);
-  static bool isDisjointAcross(mlir::LoopLikeOpInterface loop, const Extent &first, const Extent &second);
+  static bool isDisjointAcross(mlir::LoopLikeOpInterface loop, const Extent &first,
+                               const Extent &second);
 };
 
 } // namespace tilewright::passes::sync

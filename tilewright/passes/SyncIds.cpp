@@ -7,6 +7,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
 
+#include <map>
 #include <optional>
 
 using namespace mlir;
@@ -19,8 +20,8 @@ namespace {
 /// Which flag to touch first: the one that runs least often.
 bool isColder(const AccessTable &table, const Flag &first, const Flag &second) {
   auto key = [&](const Flag &flag) {
-    return std::make_tuple(table.blocks()[flag.block].depth, -int(flag.numIds), flag.block, flag.to, flag.isCarried, flag.from,
-                           flag.rotate);
+    return std::make_tuple(table.blocks()[flag.block].depth, -int(flag.numIds), flag.block, flag.to,
+                           flag.isCarried, flag.from, flag.rotate);
   };
   return key(first) < key(second);
 }
@@ -57,7 +58,8 @@ bool Solver::assignIds(ArrayRef<Flag *> group) const {
   }
   if (total <= maxIds)
     return true;
-  // Rows of ids and those with an event outstanding all the time first, then the others where they fit.
+  // Rows of ids and those with an event outstanding all the time first, then the others where they
+  // fit.
   std::vector<std::vector<const Flag *>> users;
   auto isShareable = [](const Flag &flag) { return !flag.isCarried && flag.numIds == 1; };
   for (Flag *flag : group)
@@ -69,7 +71,9 @@ bool Solver::assignIds(ArrayRef<Flag *> group) const {
     if (!isShareable(*flag))
       continue;
     auto fits = llvm::find_if(users, [&](const std::vector<const Flag *> &others) {
-      return llvm::all_of(others, [&](const Flag *other) { return isShareable(*other) && mayShareId(*other, *flag); });
+      return llvm::all_of(others, [&](const Flag *other) {
+        return isShareable(*other) && mayShareId(*other, *flag);
+      });
     });
     flag->id = fits - users.begin();
     if (fits == users.end())
@@ -132,7 +136,8 @@ bool Solver::mergeFlags(ArrayRef<Flag *> group) {
       if (first->rotate != second->rotate)
         merged.rotate = -1;
       std::pair<unsigned, int> cost{table.blocks()[first->block].depth,
-                                    std::abs(first->from - second->from) + std::abs(first->to - second->to)};
+                                    std::abs(first->from - second->from) +
+                                        std::abs(first->to - second->to)};
       if (!best || cost < bestCost) {
         best = merged;
         bestCost = cost;
@@ -142,9 +147,9 @@ bool Solver::mergeFlags(ArrayRef<Flag *> group) {
     return false;
   // A merge is tried once: protection may have made flags of its own that come back.
   auto isSame = [&](const Order &order) {
-    return order.block == best->block && order.isCarried == best->isCarried && order.from == best->from &&
-           order.to == best->to && order.source == best->source && order.target == best->target &&
-           order.rotate == best->rotate;
+    return order.block == best->block && order.isCarried == best->isCarried &&
+           order.from == best->from && order.to == best->to && order.source == best->source &&
+           order.target == best->target && order.rotate == best->rotate;
   };
   if (llvm::any_of(mergedOrders, isSame))
     return false;
@@ -168,16 +173,18 @@ bool Solver::relieve(Pipe source, Pipe target) {
     if (flag->rotate >= 0 && plainBuffers.insert(flag->rotate).second) {
       Value buffer = table.buffers()[flag->rotate].value;
       fallbacks.push_back({opAt(table, flag->block, flag->to),
-                           "one event for all slots of '" + nameOf(buffer).str() + "': more than the event ids from " +
-                               pairName(source, target) + " there are; its slots no longer overlap"});
-      llvm::erase_if(mergedOrders, [&](const Order &order) { return order.rotate == flag->rotate; });
+                           "one event for all slots of '" + nameOf(buffer).str() +
+                               "': more than the event ids from " + pairName(source, target) +
+                               " there are; its slots no longer overlap"});
+      llvm::erase_if(mergedOrders,
+                     [&](const Order &order) { return order.rotate == flag->rotate; });
       return true;
     }
   for (Flag *flag : group)
     if (forcedBarriers.insert({flag->block, flag->to, Pipe::All}).second) {
       fallbacks.push_back({opAt(table, flag->block, flag->to),
-                           "barrier for all pipes: more than the event ids from " + pairName(source, target) +
-                               " there are; every pipe drains here"});
+                           "barrier for all pipes: more than the event ids from " +
+                               pairName(source, target) + " there are; every pipe drains here"});
       return true;
     }
   return false;

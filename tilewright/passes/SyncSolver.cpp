@@ -28,6 +28,7 @@ void Solver::solve() {
   // Each round that runs out of ids gives up something; there are finitely many such things.
   while (true) {
     required.clear();
+    numbers.clear();
     flags.clear();
     barriers = forcedBarriers;
     collect();
@@ -40,13 +41,15 @@ void Solver::solve() {
   }
 }
 
-//===--- What must be ordered ----------------------------------------------------------------------===//
+//===--- What must be ordered
+//----------------------------------------------------------------------===//
 
 void Solver::collect() {
   ArrayRef<Access> accesses = table.accesses();
   for (auto [number, first] : llvm::enumerate(accesses))
     for (const Access &second : accesses.drop_front(number))
-      if ((writes(first.kind) || writes(second.kind)) && (first.pipe != second.pipe || first.pipe == Pipe::V) &&
+      if ((writes(first.kind) || writes(second.kind)) &&
+          (first.pipe != second.pipe || first.pipe == Pipe::V) &&
           table.mayAlias(first.buffer, second.buffer))
         collectPair(first, second);
   barriers.insert(forcedBarriers.begin(), forcedBarriers.end());
@@ -55,7 +58,7 @@ void Solver::collect() {
 /// True when both accesses of one run of the block mean the same slot of a rotating buffer.
 bool Solver::isOneVersion(const Meeting &meeting, unsigned buffer) const {
   const Buffer &info = table.buffers()[buffer];
-  if (info.slots == 1 || plainBuffers.count(buffer))
+  if (info.slots == 1 || info.advances.empty() || plainBuffers.count(buffer))
     return false;
   Block *block = table.blocks()[meeting.block].block;
   return llvm::none_of(info.advances, [&](AdvanceOp advance) {
@@ -64,7 +67,8 @@ bool Solver::isOneVersion(const Meeting &meeting, unsigned buffer) const {
   });
 }
 
-/// Runs of the block after which a slot of the buffer comes round again, if that is a constant; else 0.
+/// Runs of the block after which a slot of the buffer comes round again, if that is a constant;
+/// else 0.
 int Solver::periodOf(int buffer, unsigned block) const {
   const Buffer &info = table.buffers()[buffer];
   bool isRegular = info.slots > 1 && info.advances.size() == 1 && !plainBuffers.count(buffer) &&
@@ -91,9 +95,9 @@ void Solver::collectPair(const Access &first, const Access &second) {
     require({meeting.block, true, meeting.second, meeting.first, second.pipe, first.pipe, rotate});
 }
 
-/// Accesses in two regions of one op. Branches never run in one turn: one direction is ordered before the
-/// op, the other after it, which keeps each event from being set twice. The halves of a while loop
-/// take turns an unequal number of times, so flags cannot be balanced between them.
+/// Accesses in two regions of one op. Branches never run in one turn: one direction is ordered
+/// before the op, the other after it, which keeps each event from being set twice. The halves of a
+/// while loop take turns an unequal number of times, so flags cannot be balanced between them.
 void Solver::collectBranches(const Access &first, const Access &second, const Meeting &meeting) {
   Block *block = table.blocks()[meeting.block].block;
   Operation *op = &*std::next(block->begin(), meeting.first);
@@ -118,16 +122,22 @@ void Solver::collectBranches(const Access &first, const Access &second, const Me
 void Solver::require(const Order &order) {
   if (order.source == Pipe::S)
     return; // ops are issued after what the scalar unit did before
-  Key key{order.block, order.isCarried, order.to, order.source, order.target, order.isCarried ? order.rotate : -1};
-  auto [found, isNew] = required.try_emplace(key, order);
-  if (isNew)
+  unsigned kind =
+      (unsigned(order.source) * kNumPipes + unsigned(order.target)) * 2 + order.isCarried;
+  Key key{order.block, order.to, kind, order.isCarried ? order.rotate : -1};
+  auto [found, isNew] = numbers.try_emplace(key, required.size());
+  if (isNew) {
+    required.push_back(order);
     return;
-  found->second.from = std::max(found->second.from, order.from);
-  if (found->second.rotate < 0)
-    found->second.rotate = order.rotate;
+  }
+  Order &known = required[found->second];
+  known.from = std::max(known.from, order.from);
+  if (known.rotate < 0)
+    known.rotate = order.rotate;
 }
 
-//===--- What is ordered already -------------------------------------------------------------------===//
+//===--- What is ordered already
+//-------------------------------------------------------------------===//
 
 void Solver::resetLinks() {
   links.assign(table.blocks().size(), {});
@@ -145,8 +155,9 @@ void Solver::addLinks(const Flag &flag, int number) {
   int weight = 0;
   if (flag.isCarried)
     weight = flag.rotate < 0 ? 1 : periodOf(flag.rotate, flag.block);
-  links[flag.block].push_back({flag.source, flag.target, placeOfSet(flag.from), placeOfWait(flag.to), weight,
-                               flag.isCarried ? flag.rotate : -1, number});
+  links[flag.block].push_back({flag.source, flag.target, placeOfSet(flag.from),
+                               placeOfWait(flag.to), weight, flag.isCarried ? flag.rotate : -1,
+                               number});
 }
 
 void Solver::addBarrier(const Barrier &barrier) {
@@ -155,11 +166,11 @@ void Solver::addBarrier(const Barrier &barrier) {
   links[barrier.block].push_back({barrier.pipe, barrier.pipe, place, place, 0, -1, -1});
 }
 
-/// Fewest turns of the block on a path of pipe order, flags and barriers, -1 when it takes more than
-/// `limit`. With `slotsOf` the turns are those that use one slot of that buffer.
+/// Fewest turns of the block on a path of pipe order, flags and barriers, -1 when it takes more
+/// than `limit`. With `slotsOf` the turns are those that use one slot of that buffer.
 ///
-/// Reaching an earlier place on a pipe is never worse, so that per pipe and number of turns one place is
-/// enough. All steps lie directly in the block: they happen whenever both ends do.
+/// Reaching an earlier place on a pipe is never worse, so that per pipe and number of turns one
+/// place is enough. All steps lie directly in the block: they happen whenever both ends do.
 int Solver::distance(const Path &path, int limit, int slotsOf) const {
   using Places = std::array<int, kNumPipes + 1>;
   SmallVector<Places, 4> reached(limit + 1);
@@ -216,7 +227,8 @@ int Solver::distance(const Path &path, int limit, int slotsOf) const {
 /// As `distance`, also along paths that leave the branch the block is for the blocks around it.
 int Solver::distanceThroughBranches(Path path, int limit, int slotsOf) const {
   int best = distance(path, limit, slotsOf);
-  while (best < 0 && limit > 0 && !table.blocks()[path.block].isLoopBody && table.blocks()[path.block].parent >= 0) {
+  while (best < 0 && limit > 0 && !table.blocks()[path.block].isLoopBody &&
+         table.blocks()[path.block].parent >= 0) {
     const BlockInfo &info = table.blocks()[path.block];
     path.block = info.parent;
     path.start = path.end = placeOfOp(info.opInParent);
@@ -235,12 +247,13 @@ bool Solver::isImplied(const Order &order) const {
   return distanceThroughBranches(path, period ? period : 1, period ? -1 : order.rotate) >= 0;
 }
 
-//===--- Flags and barriers ------------------------------------------------------------------------===//
+//===--- Flags and barriers
+//------------------------------------------------------------------------===//
 
 void Solver::chooseFlags() {
   resetLinks();
   std::vector<Order> orders;
-  for (auto &[key, order] : required)
+  for (const Order &order : required)
     if (order.source != order.target)
       orders.push_back(order);
   // Tight orders first: they imply the wide ones.
@@ -248,8 +261,8 @@ void Solver::chooseFlags() {
     return order.isCarried && order.rotate >= 0 ? table.buffers()[order.rotate].slots : 1;
   };
   auto rank = [&](const Order &order) {
-    return std::make_tuple(order.isCarried, slots(order), order.to - order.from, order.block, order.to, order.source,
-                           order.target, order.rotate);
+    return std::make_tuple(order.isCarried, slots(order), order.to - order.from, order.block,
+                           order.to, order.source, order.target, order.rotate);
   };
   llvm::sort(orders, [&](const Order &a, const Order &b) { return rank(a) < rank(b); });
   orders.insert(orders.begin(), mergedOrders.begin(), mergedOrders.end());
@@ -268,7 +281,8 @@ void Solver::chooseFlags() {
     if (!isImplied(chosen[number]))
       continue;
     isKept[number] = false;
-    llvm::erase_if(links[chosen[number].block], [&](const Link &link) { return link.flag == number; });
+    llvm::erase_if(links[chosen[number].block],
+                   [&](const Link &link) { return link.flag == number; });
   }
   skippedFlag = -1;
   for (auto [number, flag] : llvm::enumerate(chosen))
@@ -276,15 +290,16 @@ void Solver::chooseFlags() {
       flags.push_back(flag);
 }
 
-/// Finds out how many events an order within one turn has in flight, and the buffer whose slots name them.
-/// False when the source may run ahead without end.
+/// Finds out how many events an order within one turn has in flight, and the buffer whose slots
+/// name them. False when the source may run ahead without end.
 bool Solver::chooseIds(Flag &flag) const {
   int candidate = flag.rotate;
   flag.rotate = -1;
   flag.numIds = 1;
   if (!table.blocks()[flag.block].isInLoop)
     return true;
-  Path back{flag.block, flag.target, placeOfWait(flag.to), flag.source, placeOfSet(flag.from), /*startsAtOp=*/false};
+  Path back{flag.block,  flag.target,           placeOfWait(flag.to),
+            flag.source, placeOfSet(flag.from), /*startsAtOp=*/false};
   int needed = distanceThroughBranches(back, kMaxDistance);
   if (needed >= 0 && needed <= 1)
     return true;
@@ -293,7 +308,9 @@ bool Solver::chooseIds(Flag &flag) const {
     int period = periodOf(number, flag.block);
     if (needed < 0 || period < needed || !isOneVersion(between, number))
       continue;
-    if (flag.rotate >= 0 && period >= int(flag.numIds))
+    // Fewest ids; of equal ones the buffer that the order is about.
+    if (flag.rotate >= 0 &&
+        (period > int(flag.numIds) || (period == int(flag.numIds) && int(number) != candidate)))
       continue;
     flag.rotate = number;
     flag.numIds = period;
@@ -309,8 +326,8 @@ bool Solver::chooseIds(Flag &flag) const {
   return false;
 }
 
-/// Keeps every event from being set again before it was awaited: where nothing holds the source back,
-/// the target has to.
+/// Keeps every event from being set again before it was awaited: where nothing holds the source
+/// back, the target has to.
 void Solver::protect() {
   for (size_t number = 0; number < flags.size(); ++number) {
     Flag flag = flags[number];
@@ -330,7 +347,7 @@ void Solver::protect() {
 
 void Solver::chooseBarriers() {
   std::vector<Order> orders;
-  for (auto &[key, order] : required)
+  for (const Order &order : required)
     if (order.source == order.target)
       orders.push_back(order);
   // A barrier right before the first op that needs one serves as many orders as any.

@@ -3,10 +3,10 @@
 
 #include "tilewright/passes/SyncAccess.h"
 
-#include <map>
 #include <set>
 #include <string>
 #include <tuple>
+#include <vector>
 
 /// Which flags and barriers a device function needs. Nothing here changes the function.
 namespace tilewright::passes::sync {
@@ -17,9 +17,10 @@ inline constexpr int placeOfSet(int from) { return from * 8 + 2; }
 inline constexpr int placeOfBarrier(int to) { return to * 8 - 4; }
 inline constexpr int placeOfWait(int to) { return to * 8 - 2; }
 
-/// An order between two places of one block, on two pipes. Not carried: in each run of the block, what
-/// stands at `to` or later waits for what stands at `from` or earlier. Carried: what stands at `to` or
-/// later waits for what stood at `from` or earlier in the run before (of the same slot, with `rotate`).
+/// An order between two places of one block, on two pipes. Not carried: in each run of the block,
+/// what stands at `to` or later waits for what stands at `from` or earlier. Carried: what stands at
+/// `to` or later waits for what stood at `from` or earlier in the run before (of the same slot,
+/// with `rotate`).
 struct Order {
   unsigned block;
   bool isCarried;
@@ -69,8 +70,8 @@ private:
     int rotate;
     int flag;
   };
-  /// Where a path starts and ends: places on pipes of one block. A start that is an op on V has only
-  /// been issued: V does not complete in order.
+  /// Where a path starts and ends: places on pipes of one block. A start that is an op on V has
+  /// only been issued: V does not complete in order.
   struct Path {
     unsigned block;
     npu::Pipe source;
@@ -82,10 +83,11 @@ private:
 
   const AccessTable &table;
   unsigned maxIds;
-  using Key = std::tuple<unsigned, bool, int, npu::Pipe, npu::Pipe, int>;
-  std::map<Key, Order> required;
+  using Key = std::tuple<unsigned, int, unsigned, int>; ///< block, to, pipes and kind, slots
+  llvm::DenseMap<Key, unsigned> numbers;                ///< of orders that only differ in `from`
+  std::vector<Order> required;
   std::set<Barrier> forcedBarriers;
-  std::set<int> plainBuffers;  ///< rotating buffers whose slots are not told apart
+  std::set<int> plainBuffers; ///< rotating buffers whose slots are not told apart
   std::vector<Order> mergedOrders;
   std::vector<std::vector<Link>> links; ///< per block: flags, barriers and the inside of mmads
 
