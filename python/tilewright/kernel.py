@@ -20,7 +20,15 @@ from .arguments import (
     scalar_argument,
     tensor_argument,
 )
-from .errors import ArgumentError, ArgumentTypeError, Location, RunError, compile_error, describe
+from .errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    InternalError,
+    Location,
+    RunError,
+    compile_error,
+    describe,
+)
 from .report import session
 
 _local = threading.local()
@@ -325,14 +333,27 @@ def location(found: Any) -> Location | None:
 
 
 def diagnostics_error(diagnostics: Sequence[Any], name: str) -> Exception:
-    """The first error of a compilation with its notes, at the user's line."""
+    """The first error of a compilation with its notes, at the user's line.
+
+    An operation that a pass made and the verifier refused is our fault, not the kernel's.
+    """
     errors = [d for d in diagnostics if d["severity"] == "error"] or list(diagnostics)
     if not errors:
-        return RunError(f"kernel {name} could not be compiled, and no reason was given")
+        return InternalError(f"kernel {name} could not be compiled, and no reason was given")
     first = errors[0]
+    place = location(first["location"])
+    internal = [n for n in first["notes"] if n["message"].startswith("see current operation")]
+    if internal:
+        operation = internal[0]["message"].partition(": ")[2]
+        hint = (
+            "This is a fault of the compiler. Please report it with the IR that "
+            "`tilewright run --dump-ir DIR` writes; --opt-level 0 may avoid it."
+        )
+        text = f"kernel {name}: {first['message']}\n  in {operation[:300]}"
+        return InternalError(describe(text, place, (hint,)))
     notes = []
     for note in first["notes"]:
         notes.append(describe(f"note: {note['message']}", location(note["location"])))
     for other in errors[1:4]:
         notes.append(describe(f"also: {other['message']}", location(other["location"])))
-    return compile_error(first["message"], location(first["location"]), None, tuple(notes))
+    return compile_error(first["message"], place, None, tuple(notes))
