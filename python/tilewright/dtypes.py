@@ -183,7 +183,7 @@ def limits(name: DType) -> tuple[int | float, int | float]:
 
 
 def round_constant(value: int | float | bool, name: DType) -> int | float | bool:
-    """A Python number as a constant of a type: integers wrap, floats become floats, NaN to int is 0."""
+    """A Python number as a constant of a type: integers wrap, floats to int saturate, NaN is 0."""
     if name == "bool":
         return bool(value)
     if name.is_float:

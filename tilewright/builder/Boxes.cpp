@@ -132,13 +132,14 @@ ResolvedBox KernelBuilder::Impl::sized(const Operand &operand, ArrayRef<Value> s
 /// Gives `operand` the extents `sizes`, which another operand decided. A region keeps its own and
 /// must agree.
 ResolvedBox KernelBuilder::Impl::fit(const Operand &operand, ArrayRef<Value> sizes,
-                                     const llvm::Twine &what) {
+                                     const llvm::Twine &what, bool shrink) {
   ResolvedBox box;
   if (operand.kind == Operand::Kind::Corner) {
     box = trailing(*this, operand, sizes, what);
   } else {
     box = resolve(operand, what);
-    bool equalRank = operand.kind == Operand::Kind::Whole && box.sizes.size() == sizes.size();
+    bool equalRank =
+        shrink && operand.kind == Operand::Kind::Whole && box.sizes.size() == sizes.size();
     for (size_t dim = 0; equalRank && dim < sizes.size(); ++dim) {
       auto extent = constantInteger(box.sizes[dim]), wanted = constantInteger(sizes[dim]);
       equalRank = !extent || !wanted || *wanted <= *extent;
@@ -200,7 +201,7 @@ std::pair<ResolvedBox, ResolvedBox> KernelBuilder::Impl::match(const Operand &sr
         return {from, to};
       }
     }
-    to = fit(dst, from.sizes, what);
+    to = fit(dst, from.sizes, what, /*shrink=*/src.kind == K::Region);
   } else {
     to = resolve(dst, what);
     from = fit(src, to.sizes, what);

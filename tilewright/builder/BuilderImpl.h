@@ -118,7 +118,8 @@ struct KernelBuilder::Impl {
   // Boxes.
   ResolvedBox whole(const Buffer &buffer);
   ResolvedBox resolve(const Operand &operand, const llvm::Twine &what);
-  ResolvedBox fit(const Operand &operand, llvm::ArrayRef<Value> sizes, const llvm::Twine &what);
+  ResolvedBox fit(const Operand &operand, llvm::ArrayRef<Value> sizes, const llvm::Twine &what,
+                  bool shrink = true);
   std::pair<ResolvedBox, ResolvedBox> match(const Operand &src, const Operand &dst,
                                             llvm::ArrayRef<Value> size, llvm::StringRef what);
   ResolvedBox sized(const Operand &operand, llvm::ArrayRef<Value> size, llvm::StringRef what);

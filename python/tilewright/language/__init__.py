@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The kernel language: `import tilewright.language as T`."""
 
+# ruff: noqa: F401
+
 from __future__ import annotations
 
 from typing import Any
@@ -108,7 +110,7 @@ from .tile_ops import (
     store_fixpipe,
     store_nz2nd,
 )
-from .tile_ops import print_ as print  # noqa: A004
+from .tile_ops import print_ as print
 
 #: Names that the rewriter's side defines; imported at first use, since it imports this module.
 _FRONTEND = ("prim_func", "macro", "inline", "meta_class", "Ref")

@@ -33,8 +33,10 @@ def _alloc(function: str, shape: Any, element: Any, scope: str) -> Buffer:
     for position, size in enumerate(sizes):
         if isinstance(size, Symbolic) or not hasattr(size, "__index__") or _runtime(size):
             raise ValueError(
-                f"{function}: dimension {position} of the tile is {size!r}, known only at run time; on-chip "
-                "tiles need sizes known at compile time: allocate the largest size and use a part of it"
+                f"{function}: dimension {position} of the tile is {size!r}, known only "
+                "at run time; on-chip "
+                "tiles need sizes known at compile time: allocate the largest size "
+                "and use a part of it"
             )
     plain = [int(s) for s in sizes]
     core = current().core.alloc(function, check_supported(dtype(element)), plain, SCOPES[scope])
@@ -93,9 +95,7 @@ def alloc_L0C(shape: Any, dtype: Any) -> Buffer:
 def alloc_var(dtype: Any, *args: Any, init: Any = None, scope: str = "local.var") -> Var:
     """A mutable scalar, `x = T.alloc_var("int32", init=0)`; zero without `init`."""
     for arg in args:
-        if isinstance(arg, str):
-            scope = arg
-        else:
+        if not isinstance(arg, str):  # a text is a scope, which changes nothing for a scalar
             init = arg
     from .. import dtypes
 

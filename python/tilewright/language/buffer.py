@@ -48,7 +48,7 @@ class Buffer:
 
     @property
     def scope(self) -> str:
-        """TileLang's spelling of where the buffer lives: "global", "shared.dyn", "local.fragment", ..."""
+        """TileLang's spelling of where the buffer lives: "global", "shared.dyn", ..."""
         return self.scope_name
 
     @property
@@ -64,7 +64,8 @@ class Buffer:
 
     def __iter__(self) -> Any:
         raise TypeError(
-            "a buffer cannot be iterated in Python; loop over its indices with T.serial or T.Parallel"
+            "a buffer cannot be iterated in Python; loop over its indices with "
+            "T.serial or T.Parallel"
         )
 
     def __bool__(self) -> bool:
@@ -162,7 +163,8 @@ class Region:
             if isinstance(part, slice):
                 if part.step is not None and part.step != 1:
                     raise ValueError(
-                        f"buffer {buffer.name} is sliced with step {part.step}; only step 1 is allowed: "
+                        f"buffer {buffer.name} is sliced with step {part.step}; only "
+                        "step 1 is allowed: "
                         "use T.Parallel with a computed index"
                     )
                 starts.append(to_value(0 if part.start is None else part.start))
@@ -197,7 +199,8 @@ class Region:
             kept = list(range(len(parts)))
         if len(parts) != len(kept) or any(isinstance(p, slice) for p in parts):
             raise IndexError(
-                f"a slice of {self.buffer.name} with {len(kept)} dimensions can only be indexed by as many scalars"
+                f"a slice of {self.buffer.name} with {len(kept)} dimensions can only "
+                "be indexed by as many scalars"
             )
         full = [Expr(s) for s in self.core.starts]
         for dim, part in zip(kept, parts, strict=True):
@@ -253,7 +256,8 @@ class _TensorFactory:
     ) -> TensorType:
         if strides is not None:
             raise TypeError(
-                "T.Tensor with strides is not supported yet; pass a contiguous tensor and leave strides out"
+                "T.Tensor with strides is not supported yet; pass a contiguous tensor "
+                "and leave strides out"
             )
         return TensorType(shape, dtype, self._scope)
 

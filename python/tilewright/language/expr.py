@@ -179,7 +179,8 @@ class Expr:
         known = self.constant
         if known is None:
             raise TypeError(
-                f"a run-time value has no {what} while the kernel is built; a Python number is needed here"
+                f"a run-time value has no {what} while the kernel is built; a Python "
+                "number is needed here"
             )
         return known
 
@@ -280,7 +281,8 @@ def to_value(value: Any) -> Any:
     if to is not None:
         return to().core_value()
     raise TypeError(
-        f"found {value!r} ({type(value).__name__}) where a scalar is needed: a number, a run-time value, "
+        f"found {value!r} ({type(value).__name__}) where a scalar is needed: a number, "
+        "a run-time value, "
         "or one element of a buffer such as A[i, j]"
     )
 
@@ -310,7 +312,7 @@ def typed_constant(value: Any, to: DType) -> Expr:
 
 
 def _known(value: Any) -> Any:
-    """Number and type behind a constant operand: (number, DType or None); None for run-time values."""
+    """(number, DType or None) behind a constant operand; None for run-time values."""
     if isinstance(value, Symbolic):
         return None
     if isinstance(value, Expr):
@@ -392,12 +394,12 @@ def select(cond: Any, then: Any, otherwise: Any) -> Any:
 
 
 def logical_and(left: Any, right: Any) -> Any:
-    """`left and right` where one is a run-time value; `right` may be a function, evaluated after `left`."""
+    """`left and right` where one is a run-time value; `right` may be a function, called later."""
     return _logical(left, right, True)
 
 
 def logical_or(left: Any, right: Any) -> Any:
-    """`left or right` where one is a run-time value; `right` may be a function, evaluated after `left`."""
+    """`left or right` where one is a run-time value; `right` may be a function, evaluated later."""
     return _logical(left, right, False)
 
 

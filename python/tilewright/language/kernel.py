@@ -22,7 +22,7 @@ class BlockId(Expr):
 
 
 class SubcoreId(Expr):
-    """The vector sub-core of the NPU form. In Developer mode the compiler divides the work itself."""
+    """The vector sub-core of the NPU form; in Developer mode the compiler divides the work."""
 
     __slots__ = ()
 
@@ -31,8 +31,10 @@ class SubcoreId(Expr):
 
     def core_value(self) -> Any:
         raise NotImplementedError(
-            "the second name of T.Kernel(..., is_npu=True) is the vector sub-core, which only Expert "
-            "kernels use and which is not supported yet; write the kernel for the whole block and let "
+            "the second name of T.Kernel(..., is_npu=True) is the vector sub-core, "
+            "which only Expert "
+            "kernels use and which is not supported yet; write the kernel for the "
+            "whole block and let "
             "the compiler divide the rows"
         )
 

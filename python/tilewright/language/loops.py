@@ -25,7 +25,8 @@ class LoopFrame:
 
     def __iter__(self) -> Any:
         raise TypeError(
-            "this loop can only be used as `for i in ...` inside a kernel whose source is rewritten "
+            "this loop can only be used as `for i in ...` inside a kernel whose "
+            "source is rewritten "
             "(@T.prim_func, @T.macro or @tilelang.jit)"
         )
 

@@ -17,7 +17,6 @@ from .expr import (
     binary,
     cast_value,
     compare,
-    if_then_else,
     is_number,
     logical_and,
     logical_not,
@@ -27,14 +26,14 @@ from .expr import (
     typed_constant,
     unary,
 )
-from .symbols import Symbolic
 from .symbols import binary as symbolic_binary
 
 
 def _refuse_tiles(name: str, *values: Any) -> None:
     if any(isinstance(v, (Buffer, Region)) for v in values):
         raise TypeError(
-            f"T.{name} works on scalars, found a whole buffer; use T.v{name} for tiles, or T.{name} on elements "
+            f"T.{name} works on scalars, found a whole buffer; use T.v{name} for "
+            f"tiles, or T.{name} on elements "
             "inside T.Parallel"
         )
 

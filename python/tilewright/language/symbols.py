@@ -35,7 +35,7 @@ class Symbolic:
 
     def symbols(self) -> tuple[str, ...]:
         """Names of the symbols in this expression, in order of appearance."""
-        names = [t for t in self.tokens if t[0].isalpha() and t not in _WORDS or t[0] == "_"]
+        names = [t for t in self.tokens if (t[0].isalpha() or t[0] == "_") and t not in _WORDS]
         return tuple(dict.fromkeys(names))
 
     def substitute(self, values: Mapping[str, int]) -> int:
@@ -132,7 +132,8 @@ class Symbolic:
             if relation in ("eq", "ne"):
                 return relation == "ne"
             raise TypeError(
-                f"the size {self} is known only when the kernel is called, so it cannot be compared "
+                f"the size {self} is known only when the kernel is called, so it "
+                "cannot be compared "
                 "outside a kernel; pass the size as a Python number"
             )
         return expr.compare(relation, self, other)
@@ -145,13 +146,15 @@ class Symbolic:
 
     def __bool__(self) -> bool:
         raise TypeError(
-            f"the size {self} is known only when the kernel is called and cannot steer Python; use it "
+            f"the size {self} is known only when the kernel is called and cannot steer "
+            "Python; use it "
             "in `if` inside a kernel, or pass the size as a Python number"
         )
 
     def __index__(self) -> int:
         raise TypeError(
-            f"the size {self} is known only when the kernel is called; a Python number is needed here"
+            f"the size {self} is known only when the kernel is called; a Python number "
+            "is needed here"
         )
 
     def __hash__(self) -> int:

@@ -20,8 +20,8 @@ def _sizes(size: Any) -> list[Any]:
 def copy(src: Any, dst: Any, coalesced_width: Any = None, size: Any = None, **hints: Any) -> None:
     """Copies a box between any two places, converting element types.
 
-    Operands are buffers, corners `A[i, j]` and regions `A[a:b, c]`; a corner takes its extents from the
-    other side or from `size`. Outside a global tensor reads give 0 and writes are dropped.
+    Operands are buffers, corners `A[i, j]` and regions `A[a:b, c]`; a corner takes its extents
+    from the other side or from `size`. Outside a global tensor reads give 0 and writes are dropped.
     """
     if size is None and isinstance(coalesced_width, (list, tuple)):
         size = coalesced_width
@@ -242,7 +242,8 @@ def cummax(
 def _atomic(kind: str, dst: Any, src: Any, third: Any, size: Any, return_prev: bool) -> None:
     if return_prev:
         raise NotImplementedError(
-            "atomics with return_prev=True are not supported yet; use the value without the previous one"
+            "atomics with return_prev=True are not supported yet; use the value "
+            "without the previous one"
         )
     if size is None and isinstance(third, (list, tuple)):
         size = third
@@ -355,7 +356,8 @@ def store_fixpipe(
     """L0C to global memory, narrowing on the way."""
     if not enable_nz2nd or channel_split or pre_relu_mode:
         raise NotImplementedError(
-            "T.store_fixpipe is supported with enable_nz2nd=True and without channel_split and pre_relu_mode"
+            "T.store_fixpipe is supported with enable_nz2nd=True and without "
+            "channel_split and pre_relu_mode"
         )
     current().expert_names.add("store_fixpipe")
     current().core.copy(

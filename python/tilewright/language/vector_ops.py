@@ -148,7 +148,8 @@ def vreshape(src: Any, dst: Any, *rest: Any) -> None:
     """Copies src in row-major order into dst, which has as many elements."""
     if not is_box(dst):
         raise NotImplementedError(
-            "T.reshape(buffer, shape) as a view is not supported yet; allocate a tile of the new shape and use "
+            "T.reshape(buffer, shape) as a view is not supported yet; allocate a tile "
+            "of the new shape and use "
             "T.reshape(src, dst)"
         )
     current().core.reshape(operand(src, "src of T.reshape"), operand(dst, "dst of T.reshape"))
