@@ -70,23 +70,30 @@ class Program:
         if self.is_cube:
             kind = choice()
             if kind < 0.35:
-                self.emit(f"npu.load {self.boxes('l1', self.random.choice(['gm', 'gm', 'workspace']))}")
+                self.emit(
+                    f"npu.load {self.boxes('l1', self.random.choice(['gm', 'gm', 'workspace']))}"
+                )
             elif kind < 0.4:
                 self.emit(f"npu.fill_l1 %zero : f32, {self.boxes('l1')}")
             elif kind < 0.75:
                 self.emit(f"npu.mmad {self.boxes('l0c', 'l1', 'l1')} init %true")
             else:
-                self.emit(f"npu.fixpipe {self.boxes(self.random.choice(['gm', 'workspace', 'l1']), 'l0c')}")
+                target = self.random.choice(["gm", "workspace", "l1"])
+                self.emit(f"npu.fixpipe {self.boxes(target, 'l0c')}")
             return
         kind = choice()
         if kind < 0.3:
             self.emit(f"npu.load {self.boxes('ub', self.random.choice(['gm', 'gm', 'workspace']))}")
         elif kind < 0.5:
-            self.emit(f"npu.store {self.boxes(self.random.choice(['gm', 'gm', 'workspace']), 'ub')}")
+            self.emit(
+                f"npu.store {self.boxes(self.random.choice(['gm', 'gm', 'workspace']), 'ub')}"
+            )
         elif kind < 0.53:
             self.emit(f"npu.atomic <sum> {self.boxes('gm', 'ub')}")
         elif kind < 0.85:
-            self.emit(f"npu.elementwise <add> {self.boxes('ub', 'ub', 'ub')} {{maps = [array<i64: 0, 1>, array<i64: 0, 1>, array<i64: 0, 1>]}}")
+            maps = ", ".join(["array<i64: 0, 1>"] * 3)
+            boxes = self.boxes("ub", "ub", "ub")
+            self.emit(f"npu.elementwise <add> {boxes} {{maps = [{maps}]}}")
         elif kind < 0.9:
             self.emit(f"npu.fill %zero : f32, {self.boxes('ub')}")
         else:
@@ -165,7 +172,11 @@ class Program:
     def choose_buffers(self) -> None:
         self.buffers = [Buffer("g0", "gm"), Buffer("g1", "gm"), Buffer("g2", "gm")]
         shares = self.random.random() < 0.3
-        for space, most in [("l1", 5), ("l0c", 2), ("workspace", 2)] if self.is_cube else [("ub", 6), ("workspace", 2)]:
+        for space, most in (
+            [("l1", 5), ("l0c", 2), ("workspace", 2)]
+            if self.is_cube
+            else [("ub", 6), ("workspace", 2)]
+        ):
             address = 0
             for number in range(self.random.randint(1, most)):
                 slots = self.random.choice([1, 1, 2, 2, 3])
@@ -196,12 +207,18 @@ class Program:
         self.emit("return")
         pointers = ", ".join(f"%g{i}: {self.buffers[i].type}" for i in range(3))
         core = "aic" if self.is_cube else "aiv"
-        head = f"func.func @{name}({pointers}, %t: index, %flag: i1) attributes {{npu.core = #npu.core<{core}>}} {{"
+        attributes = f"attributes {{npu.core = #npu.core<{core}>}}"
+        head = f"func.func @{name}({pointers}, %t: index, %flag: i1) {attributes} {{"
         return "\n".join([head, *self.lines, "}"])
 
 
 def run(tool: str, passes: str, text: str) -> tuple[int, str, str]:
-    command = [tool, "--mlir-print-op-generic=false", f"--pass-pipeline=builtin.module(func.func({passes}))", "-"]
+    command = [
+        tool,
+        "--mlir-print-op-generic=false",
+        f"--pass-pipeline=builtin.module(func.func({passes}))",
+        "-",
+    ]
     result = subprocess.run(command, input=text, capture_output=True, text=True)
     return result.returncode, result.stdout, result.stderr
 
@@ -209,8 +226,17 @@ def run(tool: str, passes: str, text: str) -> tuple[int, str, str]:
 def mutants(text: str) -> list[str]:
     """The program without one barrier, or without all the sets and waits of one event."""
     lines = text.splitlines()
-    result = ["\n".join(lines[:i] + lines[i + 1 :]) for i, line in enumerate(lines) if "npu.barrier" in line]
-    events = {match.group(0) for match in re.finditer(r"_flag <\w+> to <\w+> id \d+ rotate %\w+|_flag <\w+> to <\w+> id \d+$", text, re.M)}
+    result = [
+        "\n".join(lines[:i] + lines[i + 1 :])
+        for i, line in enumerate(lines)
+        if "npu.barrier" in line
+    ]
+    events = {
+        match.group(0)
+        for match in re.finditer(
+            r"_flag <\w+> to <\w+> id \d+ rotate %\w+|_flag <\w+> to <\w+> id \d+$", text, re.M
+        )
+    }
     for event in sorted(events):
         if "rotate" not in event:
             result.append("\n".join(line for line in lines if not line.rstrip().endswith(event)))
@@ -229,7 +255,10 @@ def main() -> int:
     keep = Path(options.keep or tempfile.mkdtemp(prefix="sync_fuzz_"))
     keep.mkdir(parents=True, exist_ok=True)
     tool = f"{options.bin}/tilewright-opt"
-    insert, verify = f"npu-insert-sync{{ids={options.ids}}}", f"npu-verify-sync{{ids={options.ids}}}"
+    insert, verify = (
+        f"npu-insert-sync{{ids={options.ids}}}",
+        f"npu-verify-sync{{ids={options.ids}}}",
+    )
     failures = flags = barriers = fallbacks = tried = survived = 0
     for seed in range(options.seed, options.seed + options.count):
         text = Program(seed).text(f"f{seed}")
@@ -242,7 +271,9 @@ def main() -> int:
         if code != 0:
             failures += 1
             (keep / f"{seed}.mlir").write_text(text)
-            problem = next((line for line in error.splitlines() if "error:" in line), f"exit status {code}")
+            problem = next(
+                (line for line in error.splitlines() if "error:" in line), f"exit status {code}"
+            )
             print(f"seed {seed}: {problem} ({keep / f'{seed}.mlir'})", flush=True)
         elif options.mutate:
             for mutant in mutants(output):
@@ -251,7 +282,10 @@ def main() -> int:
                 if code == 0:
                     survived += 1
                     (keep / f"{seed}-mutant{survived}.mlir").write_text(mutant)
-    print(f"{options.count} programs, {failures} failures, {flags} flags, {barriers} barriers, {fallbacks} fallbacks")
+    print(
+        f"{options.count} programs, {failures} failures, "
+        f"{flags} flags, {barriers} barriers, {fallbacks} fallbacks"
+    )
     if options.mutate:
         print(f"{tried} mutants, {survived} not missed")
     return 1 if failures else 0
