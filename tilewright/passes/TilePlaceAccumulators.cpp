@@ -81,6 +81,7 @@ private:
   MemRefType type;
   Type sumType; ///< of the accumulator: f32 or i32
   llvm::MapVector<Operation *, SmallVector<unsigned>> accesses;
+  SmallPtrSet<Operation *, 8> erased; ///< readers that rewriteRun has replaced: later statements of a block
 };
 
 Value boolConstant(OpBuilder &builder, Location loc, bool value) {
@@ -240,6 +241,7 @@ LogicalResult Accumulator::rewriteRun(Block *block, Run run) {
       boxes.add(at, copy.getLoc(), copy.getBox(1), acc);
       at.create<CopyOp>(copy.getLoc(), boxes.buffers, boxes.offsets, boxes.sizes, FloatAttr());
       accesses.erase(reader);
+      erased.insert(reader);
       copy.erase();
     }
   } else if (!readers.empty()) {
@@ -344,6 +346,10 @@ LogicalResult Accumulator::rewrite(Block *block) {
 
   for (size_t begin = 0; begin < touching.size();) {
     Operation *op = touching[begin];
+    if (erased.contains(op)) {
+      ++begin;
+      continue;
+    }
     if (!pure[begin]) {
       ++begin;
       if (auto gemm = dyn_cast<GemmOp>(op); gemm && accesses.lookup(op).front() == 0) {
