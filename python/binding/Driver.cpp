@@ -256,6 +256,16 @@ void defineDriver(nb::module_ &m) {
         "strict"_a = false, "verify_each"_a = false, "dump_dir"_a = "",
         "disable"_a = std::vector<std::string>(), "interpret_only"_a = false,
         "Compiles a finished module: (Kernel or None, diagnostics).");
+  m.def(
+      "chip_info",
+      [](const std::string &nameOrPath) {
+        std::string error;
+        auto info = driver::chipInfo(nameOrPath, error);
+        if (!error.empty())
+          throw nb::value_error(error.c_str());
+        return info;
+      },
+      "chip"_a, "Core counts, clock and memory sizes of a chip; ValueError for an unknown one.");
   m.def("version", &driver::versionText);
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import sys
 import types
 from collections.abc import Callable, Iterable, Sequence
@@ -19,14 +20,15 @@ from .kernel import Kernel, diagnostics_error
 from .language.builder import NoBuilderError
 from .options import check_pass_configs, output_positions
 
+_dumped: dict[tuple[str, str], int] = {}
 LAZY, EAGER = "lazy", "eager"
-_compiled = Memo()
 
 
 def compile_built(built: Built, name: str, settings: env.CompileSettings) -> Any:
     """Compiles a traced kernel to a `_core.Kernel`; mistakes are raised at the user's line."""
     from . import _core
 
+    dump_dir = _dump_folder(settings.dump_dir, name) if settings.dump_dir else ""
     core, diagnostics = _core.compile(
         built.module,
         chip=settings.chip,
@@ -34,7 +36,7 @@ def compile_built(built: Built, name: str, settings: env.CompileSettings) -> Any
         opt_level=settings.opt_level,
         strict=settings.strict,
         verify_each=settings.verify_each,
-        dump_dir=settings.dump_dir,
+        dump_dir=dump_dir,
         disable=list(settings.disable),
         interpret_only=settings.interpret_only,
     )
@@ -44,6 +46,13 @@ def compile_built(built: Built, name: str, settings: env.CompileSettings) -> Any
         if found["severity"] == "warning":
             print(f"warning: {name}: {found['message']}", file=sys.stderr)
     return core
+
+
+def _dump_folder(parent: str, name: str) -> str:
+    """A folder of its own for every compiled kernel: DIR/name, DIR/name.1, ..."""
+    count = _dumped.get((parent, name), 0)
+    _dumped[parent, name] = count + 1
+    return os.path.join(parent, f"{name}.{count}" if count else name)
 
 
 def compile(

@@ -380,6 +380,21 @@ std::vector<SyncPoint> Kernel::syncPoints() const {
   return points;
 }
 
+std::map<std::string, double> driver::chipInfo(const std::string &nameOrPath, std::string &error) {
+  machine::LoadResult loaded = machine::loadChip(nameOrPath);
+  error = loaded.error;
+  if (!error.empty())
+    return {};
+  const machine::Machine &chip = loaded.machine;
+  return {{"clock_mhz", chip.clockMHz},
+          {"aic_count", chip.aicCount},
+          {"aiv_count", chip.aivCount},
+          {"ub_bytes", static_cast<double>(chip.ubBytes)},
+          {"l1_bytes", static_cast<double>(chip.l1Bytes)},
+          {"l0c_bytes", static_cast<double>(chip.l0cBytes)},
+          {"l2_bytes", static_cast<double>(chip.l2Bytes)}};
+}
+
 std::string driver::versionText() {
   return "tilewright " TILEWRIGHT_VERSION " (LLVM " LLVM_VERSION_STRING ")";
 }

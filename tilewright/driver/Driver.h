@@ -153,6 +153,9 @@ struct CompileResult {
 /// Compiles the function in `module` (taken over). Never aborts on user input.
 CompileResult compile(std::unique_ptr<builder::ModuleHandle> module, const CompileOptions &options);
 
+/// Core counts, clock (MHz) and memory sizes (bytes) of a chip, by key; `error` says why there are none.
+std::map<std::string, double> chipInfo(const std::string &nameOrPath, std::string &error);
+
 /// Version text that keys caches: project version and LLVM version.
 std::string versionText();
 

@@ -8,6 +8,8 @@ import time
 import types
 from typing import Any
 
+from ..utils.npu_utils import chip_info
+
 MEMORY = 64 << 30
 
 
@@ -66,19 +68,20 @@ class Stream:
 
 
 class Properties:
-    """What scripts ask of a device."""
+    """What scripts ask of a device: the chip's cores, and a GPU's answers to the rest."""
 
     def __init__(self, name: str) -> None:
+        chip = chip_info()
         self.name = name
         self.major, self.minor = 9, 0
         self.total_memory = MEMORY
-        self.multi_processor_count = 20
+        self.multi_processor_count = int(chip["aic_count"])
+        self.L2_cache_size = int(chip["l2_bytes"])
         self.warp_size = 32
         self.max_threads_per_multi_processor = 2048
         self.shared_memory_per_block = 48 << 10
         self.shared_memory_per_block_optin = 227 << 10
         self.regs_per_multiprocessor = 65536
-        self.L2_cache_size = 192 << 20
 
 
 def _nothing(*_: Any, **__: Any) -> None:

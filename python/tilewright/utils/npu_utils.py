@@ -22,13 +22,13 @@ class NPUUtils:
         return env.compile_settings().chip
 
     def get_aicore_num(self) -> int:
-        return chip_info()["aic_count"]
+        return int(chip_info()["aic_count"])
 
     def get_aicube_core_num(self) -> int:
-        return chip_info()["aic_count"]
+        return int(chip_info()["aic_count"])
 
     def get_aivector_core_num(self) -> int:
-        return chip_info()["aiv_count"]
+        return int(chip_info()["aiv_count"])
 
     def get_device_num(self) -> int:
         return 1
