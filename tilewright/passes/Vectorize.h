@@ -179,7 +179,8 @@ private:
   bool prefersMask(mlir::Operation *branch);
   /// True if lanes outside the mask must not be evaluated: some load could fail there.
   bool dependsOnMask(mlir::Value value, Context &context) const;
-  mlir::Value negate(mlir::Value condition, mlir::Operation *before);
+  /// The opposite of `condition`; `afresh`: what it is computed from can still be read.
+  mlir::Value negate(mlir::Value condition, mlir::Operation *before, bool afresh);
   mlir::Value conjunction(mlir::Value a, mlir::Value b, mlir::Operation *before);
 
   //===-- Statements (VectorizeStatements.cpp) -----------------------------------------------------------------===//
@@ -279,7 +280,8 @@ private:
   llvm::DenseMap<mlir::Value, LoadInfo> loads;
   llvm::SmallVector<mlir::Value> pending; ///< loads that are still views
   llvm::SmallVector<mlir::Value> kept;    ///< computed values that later ops read from the tile they were stored to
-  llvm::DenseMap<mlir::Value, mlir::Value> negations;
+  llvm::DenseMap<mlir::Value, mlir::Value> negations; ///< condition -> its opposite, computed from the condition
+  llvm::DenseMap<mlir::Value, mlir::Value> negated;   ///< the other way round
   llvm::SmallVector<mlir::Value> freeTemporaries;
   llvm::DenseSet<mlir::Value> reusableTemporaries;
 };

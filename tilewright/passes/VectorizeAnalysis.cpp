@@ -341,21 +341,23 @@ LoadInfo Vectorizer::classify(Value buffer, ValueRange indices, bool isLoad) {
 
 //===-- Conditions ------------------------------------------------------------------------------===//
 
-Value Vectorizer::negate(Value condition, Operation *before) {
+Value Vectorizer::negate(Value condition, Operation *before, bool afresh) {
   if (Value known = negations.lookup(condition))
     return known;
   OpBuilder body(before);
   Value result;
-  if (auto compare = condition.getDefiningOp<arith::CmpIOp>()) {
+  auto compare = condition.getDefiningOp<arith::CmpIOp>();
+  if (compare && (afresh || (affineOf(compare.getLhs()) && affineOf(compare.getRhs())))) {
     auto predicate = arith::invertPredicate(compare.getPredicate());
     result = body.create<arith::CmpIOp>(condition.getLoc(), predicate, compare.getLhs(), compare.getRhs());
   } else {
     Value one = body.create<arith::ConstantIntOp>(condition.getLoc(), 1, 1);
     scalars.map(one, launch.trueConstant());
     result = body.create<arith::XOrIOp>(condition.getLoc(), condition, one);
+    negations[condition] = result;
+    negated[result] = condition;
   }
   addDims(result, dimsOf(condition));
-  negations[condition] = result;
   return result;
 }
 
@@ -389,7 +391,7 @@ void Vectorizer::restrict(Context &context, Value condition, bool negated, Opera
     if (auto compare = dyn_cast<arith::CmpIOp>(op); compare && restrictBox(context, compare, negated, branch))
       return;
   }
-  context.mask = conjunction(context.mask, negated ? negate(condition, branch) : condition, branch);
+  context.mask = conjunction(context.mask, negated ? negate(condition, branch, /*afresh=*/false) : condition, branch);
 }
 
 /// True if the ops under `branch` do as well with a lane mask as with a smaller box: tiles only, all in bounds.

@@ -522,7 +522,7 @@ void Vectorizer::evaluateSelect(arith::SelectOp op, const View &dst, Context &co
   Sign sign = isUnsignedElement(dst.elementType()) ? Sign::Unsigned : Sign::Signed;
   Value dstRoot = rootOf(dst.buffer);
   if (isUniform(onTrue) && !isUniform(onFalse)) {
-    condition = negate(condition, op);
+    condition = negate(condition, op, /*afresh=*/true);
     std::swap(onTrue, onFalse);
   }
   Operand mask = operand(condition, Sign::Any, context);

@@ -328,18 +328,25 @@ void Vectorizer::storeLanes(Value value, const View &dst, Context &context) {
     return storeGlobal(value, dst, context);
   if (!context.mask)
     return evaluate(value, dst, context);
-  // dst := mask ? value : dst
+  // dst := mask ? value : dst, or the other way round where the opposite of the mask is at hand.
   Sign sign = dst.elementType().isUnsignedInteger() ? Sign::Unsigned : Sign::Signed;
+  Value opposite = negated.lookup(context.mask);
+  if (!opposite && isUniform(value)) {
+    Operation *def = context.mask.getDefiningOp();
+    opposite = negate(context.mask, def ? def->getNextNode() : &root.getBody().front().front(), /*afresh=*/false);
+  }
+  bool swaps = opposite && (isUniform(value) || (!findAny(context.mask, context) && findAny(opposite, context)));
   if (isUniform(value)) {
-    Value outside = negate(context.mask, context.mask.getDefiningOp() ? context.mask.getDefiningOp()->getNextNode()
-                                                                       : &root.getBody().front().front());
-    View mask = materialize(outside, context);
+    View mask = materialize(opposite, context);
     emitElementwise(Fn::Select, dst, {mask, dst}, elementScalar(scalarOf(value)), false, Round::Rint, context);
     return;
   }
   Operand lanes = operand(value, sign, context);
-  View mask = materialize(context.mask, context);
-  emitElementwise(Fn::Select, dst, {mask, lanes.view, dst}, {}, false, Round::Rint, context);
+  View mask = materialize(swaps ? opposite : context.mask, context);
+  if (swaps)
+    emitElementwise(Fn::Select, dst, {mask, dst, lanes.view}, {}, false, Round::Rint, context);
+  else
+    emitElementwise(Fn::Select, dst, {mask, lanes.view, dst}, {}, false, Round::Rint, context);
   release(lanes);
 }
 
@@ -544,9 +551,16 @@ void Vectorizer::takeMask(Context &inner, Context &outer) {
   Value mask = inner.mask;
   if (!mask || mask == outer.mask)
     return;
-  inner.mask = outer.mask;
+  if (Value opposite = negated.lookup(mask))
+    mask = opposite; // stores swap their operands instead
+  // Where the box is the same, what the mask is made of stays known outside.
+  if (inner.domain.lo == outer.domain.lo && inner.domain.size == outer.domain.size) {
+    materialize(mask, outer);
+    return;
+  }
+  Value own = std::exchange(inner.mask, outer.mask);
   materialize(mask, inner);
-  inner.mask = mask;
+  inner.mask = own;
 }
 
 /// Writes a result of a branch or loop where `mask` says so; lanes that are off anyway may get anything.
@@ -581,8 +595,10 @@ LogicalResult Vectorizer::processIf(scf::IfOp op, Context &context) {
     own = inner.mask;
     inner.mask = context.mask;
     // Masks are taken before a branch can change what they read.
-    if (own && op.getNumResults())
-      materialize(own, inner);
+    if (own && op.getNumResults()) {
+      inner.mask = own;
+      takeMask(inner, context);
+    }
     inner.mask = conjunction(context.mask, own, op);
     takeMask(inner, context);
   }
