@@ -3,9 +3,9 @@
 
     python test/fuzz/plan_fuzz.py --bin build/bin --count 100
 
-Each program is planned twice, for the chip as it is and for one whose UB is a fraction of that, gets
-barriers everywhere and runs on the simulator; the results must agree, and npu-verify-plan must accept
-both plans. Prints the seeds that fail and keeps their programs. Exit status 1 if there are any.
+Each program is planned twice, for the chip as it is and for one whose UB is a fraction of that,
+gets barriers everywhere and runs on the simulator; the results must agree, and npu-verify-plan must
+accept both plans. Prints the seeds that fail and keeps their programs. Exit status 1 if any does.
 """
 
 import argparse
@@ -30,14 +30,15 @@ class Program:
         self.random = random.Random(seed)
         self.lines: list[str] = []
         self.stores = self.loops = 0
-        self.tiles = {f"t{i}": self.random.choice([1, 1, 2]) for i in range(self.random.randint(4, 9))}
+        self.tiles = {
+            f"t{i}": self.random.choice([1, 1, 2]) for i in range(self.random.randint(4, 9))
+        }
         self.ivs: list[str] = ["%block"]
 
     def type_of(self, tile: str) -> str:
         return f"memref<{TILE * self.tiles[tile]}xf32, #npu.space<ub>>"
 
-    def part(self, tile: str, whole: bool) -> str:
-        size = f"%c{TILE * self.tiles[tile]}" if whole else "%part"
+    def box(self, tile: str, size: str) -> str:
         return f"%{tile}[%c0] [{size}] : {self.type_of(tile)}"
 
     def write(self, written: set[str], indent: str) -> None:
@@ -56,17 +57,17 @@ class Program:
                     f"{indent}{name} = arith.minsi {name}a, {size} : index",
                     f"{indent}{name}c = arith.cmpi ne, {name}, {size} : index",
                     f"{indent}scf.if {name}c {{",
-                    f"{indent}  npu.fill %one : f32, (%{tile}[%c0] [{size}] : {self.type_of(tile)})",
+                    f"{indent}  npu.fill %one : f32, ({self.box(tile, size)})",
                     f"{indent}}}",
                 ]
                 size = name
             self.lines.append(
-                f"{indent}npu.load (%{tile}[%c0] [{size}] : {self.type_of(tile)}, %A[{at}] [{size}] : {GM})"
+                f"{indent}npu.load ({self.box(tile, size)}, %A[{at}] [{size}] : {GM})"
             )
         else:
             size = f"%c{TILE * self.tiles[tile]}"
             boxes = ", ".join(
-                f"%{t}[%c0] [{size}] : {self.type_of(t)}"
+                self.box(t, size)
                 for t in [tile, self.random.choice(sources), self.random.choice(sources)]
             )
             fn = self.random.choice(["add", "sub", "max"])
@@ -81,9 +82,7 @@ class Program:
         self.lines.append(f"{indent}{at} = arith.constant {self.stores * 2 * TILE} : index")
         self.stores += 1
         size = f"%c{TILE * self.tiles[tile]}"
-        self.lines.append(
-            f"{indent}npu.store (%C[{at}] [{size}] : {GM}, %{tile}[%c0] [{size}] : {self.type_of(tile)})"
-        )
+        self.lines.append(f"{indent}npu.store (%C[{at}] [{size}] : {GM}, {self.box(tile, size)})")
 
     def body(self, budget: int, written: set[str], indent: str) -> None:
         while budget > 0:
@@ -100,7 +99,9 @@ class Program:
                 self.lines.append(f"{indent}}}")
             elif kind < 0.25 and len(indent) < 10:
                 test = f"%b{len(self.lines)}"
-                self.lines.append(f"{indent}{test} = arith.cmpi eq, {self.random.choice(self.ivs)}, %c1 : index")
+                self.lines.append(
+                    f"{indent}{test} = arith.cmpi eq, {self.random.choice(self.ivs)}, %c1 : index"
+                )
                 self.lines.append(f"{indent}scf.if {test} {{")
                 then, other = set(written), set(written)
                 self.body(self.random.randint(1, 4), then, indent + "  ")
@@ -121,7 +122,8 @@ class Program:
         host = "memref<262144xf32>"
         constants = sorted({0, 1, 2, 3, 100, *(i * TILE for i in range(9))})
         lines = [
-            f'func.func @k(%A: {host} {{tile.name = "A"}}, %C: {host} {{tile.name = "C", tile.output}}) {{',
+            f'func.func @k(%A: {host} {{tile.name = "A"}},',
+            f'             %C: {host} {{tile.name = "C", tile.output}}) {{',
             f"  npu.launch aiv @k_aiv(%A, %C) : {host}, {host}",
             "  return",
             "}",
@@ -157,7 +159,9 @@ def run(tools: Path, source: Path, chip: str) -> tuple[str, str]:
         "func.func(npu-insert-sync{mode=barrier-all}))"
     )
     plan = subprocess.run(
-        [tools / "tilewright-opt", source, f"--pass-pipeline={passes}"], capture_output=True, text=True
+        [tools / "tilewright-opt", source, f"--pass-pipeline={passes}"],
+        capture_output=True,
+        text=True,
     )
     if plan.returncode:
         return "", plan.stderr
@@ -200,7 +204,9 @@ def main() -> int:
                 print(f"seed {seed}: {source} with {chip}\n{expected}{got}{messages[:2000]}")
                 failed += 1
                 break
-    print(f"{options.count} programs, {shared} shared plans, {refused} did not fit, {failed} failed")
+    print(
+        f"{options.count} programs, {shared} shared plans, {refused} did not fit, {failed} failed"
+    )
     return 1 if failed else 0
 
 

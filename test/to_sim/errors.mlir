@@ -22,7 +22,7 @@ func.func @wrong_operands(%A: memref<8xf32>) {
   return
 }
 
-// SELECT: error: select wants tiles, found a scalar
+// SELECT: error: select wants its condition as a tile
 func.func @select_scalar() {
   npu.launch aiv @select_scalar_aiv()
   return
@@ -34,7 +34,7 @@ func.func @select_scalar_aiv() attributes {npu.core = #npu.core<aiv>} {
   %x = npu.alloc "x" {address = 0} : memref<8xf32, #ub>
   %m = npu.alloc "m" {address = 32} : memref<8xi1, #ub>
   npu.elementwise <select> (%x[%c0] [%c8] : memref<8xf32, #ub>, %m[%c0] [%c8] : memref<8xi1, #ub>, %x[%c0] [%c8] : memref<8xf32, #ub>)
-                           scalar %zero : f32 {maps = [array<i64: 0>, array<i64: 0>, array<i64: 0>]}
+                           scalar %zero : f32 {maps = [array<i64: 0>, array<i64: 0>, array<i64: 0>], scalar_first}
   return
 }
 

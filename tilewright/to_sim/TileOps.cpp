@@ -207,9 +207,11 @@ LogicalResult Translator::elementwise(npu::ElementwiseOp op) {
   } else if (fn == Fn::Select) {
     if (failed(wants(3)))
       return failure();
+    if (hasScalar && op.getScalarFirst())
+      return op.emitError("select wants its condition as a tile");
+    tmpl.op = hasScalar ? TileOp::SelectScalar : TileOp::Select;
     if (hasScalar)
-      return op.emitError("select wants tiles, found a scalar");
-    tmpl.op = TileOp::Select;
+      tmpl.scalars.push_back(scalarAs(op.getScalar(), tmpl.operands[0].type));
   } else {
     if (failed(wants(2)))
       return failure();
