@@ -11,6 +11,8 @@ from typing import Any
 from ..utils.npu_utils import chip_info
 
 MEMORY = 64 << 30
+#: Keeps the gates of GPU scripts open: the most capable GPU whose features they ask for.
+CAPABILITY = (9, 0)
 
 
 class Event:
@@ -73,7 +75,7 @@ class Properties:
     def __init__(self, name: str) -> None:
         chip = chip_info()
         self.name = name
-        self.major, self.minor = 9, 0
+        self.major, self.minor = CAPABILITY
         self.total_memory = MEMORY
         self.multi_processor_count = int(chip["aic_count"])
         self.L2_cache_size = int(chip["l2_bytes"])
@@ -107,7 +109,7 @@ def _functions(torch: Any, kind: str) -> dict[str, Any]:
         "device": _context,
         "device_count": lambda: 16 if kind == "npu" else 1,
         "empty_cache": _nothing,
-        "get_device_capability": lambda *_: (9, 0),
+        "get_device_capability": lambda *_: CAPABILITY,
         "get_device_name": lambda *_: f"simulated {kind}",
         "get_device_properties": lambda *_: Properties(f"simulated {kind}"),
         "get_rng_state": lambda *_: torch.get_rng_state(),

@@ -16,6 +16,14 @@ def map_torch_type(name: Any) -> Any:
     return getattr(torch, str(dtype(name)))
 
 
+def __getattr__(name: str) -> Any:
+    if name == "TensorSupplyType":
+        from ..profiler import TensorSupplyType
+
+        return TensorSupplyType
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def get_tensor_supply(supply_type: Any = None) -> Any:
     """A function that makes an input tensor for a kernel parameter."""
     from ..profiler import TensorSupplyType, make_tensor
