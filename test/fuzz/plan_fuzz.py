@@ -31,9 +31,10 @@ class Program:
         self.lines: list[str] = []
         self.stores = self.loops = 0
         self.tiles = {
-            f"t{i}": self.random.choice([1, 1, 2]) for i in range(self.random.randint(4, 9))
+            f"t{i}": self.random.choice([1, 1, 2]) for i in range(self.random.randint(5, 10))
         }
         self.ivs: list[str] = ["%block"]
+        self.recent: list[str] = []
 
     def type_of(self, tile: str) -> str:
         return f"memref<{TILE * self.tiles[tile]}xf32, #npu.space<ub>>"
@@ -43,7 +44,8 @@ class Program:
 
     def write(self, written: set[str], indent: str) -> None:
         tile = self.random.choice(sorted(self.tiles))
-        sources = [t for t in sorted(written) if self.tiles[t] >= self.tiles[tile]]
+        fresh = [t for t in self.recent[-3:] if t in written]
+        sources = [t for t in fresh if self.tiles[t] >= self.tiles[tile]]
         kind = self.random.random()
         if kind < 0.45 or not sources:
             at = f"%c{self.random.randrange(8) * TILE}"
@@ -73,11 +75,13 @@ class Program:
             fn = self.random.choice(["add", "sub", "max"])
             self.lines.append(f"{indent}npu.elementwise <{fn}> ({boxes}) {MAPS}")
         written.add(tile)
+        self.recent.append(tile)
 
     def store(self, written: set[str], indent: str) -> None:
-        if not written:
+        fresh = [t for t in self.recent[-3:] if t in written]
+        if not fresh:
             return
-        tile = self.random.choice(sorted(written))
+        tile = self.random.choice(fresh)
         at = f"%s{self.stores}"
         self.lines.append(f"{indent}{at} = arith.constant {self.stores * 2 * TILE} : index")
         self.stores += 1
@@ -193,7 +197,7 @@ def main() -> int:
             print(f"seed {seed}: {source}\n{expected}{messages[:2000]}")
             failed += 1
             continue
-        for fraction in (0.8, 0.6, 0.45):
+        for fraction in (0.85, 0.7, 0.55, 0.4):
             chip = small_chip(folder, max(4096, int(total * fraction) // 32 * 32))
             got, messages = run(options.bin, source, str(chip))
             if not got and "do not fit" in messages:
