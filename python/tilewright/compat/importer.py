@@ -24,7 +24,7 @@ MODULES = {
     "tilelang.contrib": ".compat.nvcc",
     "tilelang.contrib.nvcc": ".compat.nvcc",
     "tilelang.engine": ".engine",
-    "tilelang.engine.lower": ".engine",
+    "tilelang.engine.lower": ".compat.lower",
     "tilelang.env": ".env",
     "tilelang.jit": ".jit",
     "tilelang.jit.jit_npu": ".compat.jit_npu",
