@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "tilewright/passes/Passes.h"
 #include "tilewright/npu/NpuOps.h"
+#include "tilewright/passes/Passes.h"
 #include "tilewright/tile/TileOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

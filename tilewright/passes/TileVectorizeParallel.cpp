@@ -19,7 +19,8 @@ namespace {
 
 using namespace vectorize;
 
-/// A loop whose extents have no constant bound becomes a loop over pieces that have one. Returns the piece.
+/// A loop whose extents have no constant bound becomes a loop over pieces that have one. Returns
+/// the piece.
 tile::ParallelOp splitUnbounded(tile::ParallelOp root) {
   constexpr int64_t kPiece = 4096; // lanes
   SmallVector<unsigned> unbounded;
@@ -40,7 +41,9 @@ tile::ParallelOp splitUnbounded(tile::ParallelOp root) {
     return root;
   OpBuilder builder(root);
   Location loc = root.getLoc();
-  auto constant = [&](int64_t value) -> Value { return builder.create<arith::ConstantIndexOp>(loc, value); };
+  auto constant = [&](int64_t value) -> Value {
+    return builder.create<arith::ConstantIndexOp>(loc, value);
+  };
   SmallVector<Value> extents(root.getExtents());
   SmallVector<Value> firsts;
   for (unsigned dim : unbounded) {
@@ -49,8 +52,8 @@ tile::ParallelOp splitUnbounded(tile::ParallelOp root) {
     builder.setInsertionPointToStart(loop.getBody());
     Value first = loop.getInductionVar(), size = constant(1);
     if (piece != 1)
-      size = builder.create<arith::MinSIOp>(loc, builder.create<arith::SubIOp>(loc, extents[dim], first),
-                                            constant(piece));
+      size = builder.create<arith::MinSIOp>(
+          loc, builder.create<arith::SubIOp>(loc, extents[dim], first), constant(piece));
     extents[dim] = size;
     firsts.push_back(first);
   }
@@ -98,7 +101,8 @@ struct TileVectorizeParallelPass : impl::TileVectorizeParallelBase<TileVectorize
     SmallVector<Operation *> ops;
     function.walk([&](Operation *op) { ops.push_back(op); });
     for (Operation *op : llvm::reverse(ops))
-      if (op->use_empty() && op->getNumRegions() == 0 && op->getNumResults() != 0 && isMemoryEffectFree(op))
+      if (op->use_empty() && op->getNumRegions() == 0 && op->getNumResults() != 0 &&
+          isMemoryEffectFree(op))
         op->erase();
   }
 };

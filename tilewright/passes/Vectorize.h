@@ -2,8 +2,9 @@
 //
 // The vectoriser of one tile.parallel, shared by the Vectorize*.cpp files.
 //
-// A value of the body is a vector of lanes. Nothing is emitted for it when its op is met: it stays a name, and a consumer
-// (a store, a data mask, a scalar loop) asks for it. Loads stay views of their buffer as long as nobody overwrites it.
+// A value of the body is a vector of lanes. Nothing is emitted for it when its op is met: it stays
+// a name, and a consumer (a store, a data mask, a scalar loop) asks for it. Loads stay views of
+// their buffer as long as nobody overwrites it.
 #pragma once
 
 #include "tilewright/passes/PassDetails.h"
@@ -29,7 +30,8 @@ struct Affine {
   Dims dims() const;
 };
 
-/// Lanes in a buffer: per dimension of the buffer the lane dimension that it follows (-1: none) and an offset.
+/// Lanes in a buffer: per dimension of the buffer the lane dimension that it follows (-1: none) and
+/// an offset.
 struct View {
   mlir::Value buffer;
   llvm::SmallVector<int64_t, 4> map;
@@ -46,18 +48,21 @@ struct Domain {
   llvm::SmallVector<int64_t, 4> bound;
 };
 
-/// Where ops are emitted: lanes, lane mask (a value of the body, null: all), values that are in memory already.
+/// Where ops are emitted: lanes, lane mask (a value of the body, null: all), values that are in
+/// memory already.
 struct Context {
   Context *parent = nullptr;
   Domain domain;
-  Dims active = 0;     ///< dimensions of the loops around
+  Dims active = 0;       ///< dimensions of the loops around
   bool narrowed = false; ///< inside a branch that some lanes, perhaps all, do not take
   mlir::Value mask;
-  llvm::DenseMap<std::pair<mlir::Value, unsigned>, View> memo; ///< key: value, as unsigned integers?
+  llvm::DenseMap<std::pair<mlir::Value, unsigned>, View>
+      memo; ///< key: value, as unsigned integers?
 
   Context() = default;
   explicit Context(Context &outer)
-      : parent(&outer), domain(outer.domain), active(outer.active), narrowed(outer.narrowed), mask(outer.mask) {}
+      : parent(&outer), domain(outer.domain), active(outer.active), narrowed(outer.narrowed),
+        mask(outer.mask) {}
 };
 
 /// The form of a load.
@@ -79,16 +84,19 @@ struct FnInfo {
   Round round = Round::Rint;
 };
 
-/// The function that computes the (only) result of `op` from its operands in order; nothing if there is none.
+/// The function that computes the (only) result of `op` from its operands in order; nothing if
+/// there is none.
 std::optional<FnInfo> functionOf(mlir::Operation *op);
 
-/// Rewrites ops of the body that have no element-wise function into ones that have; forwards stores to scalar variables.
+/// Rewrites ops of the body that have no element-wise function into ones that have; forwards stores
+/// to scalar variables.
 void simplifyBody(tile::ParallelOp op);
 
 /// Loops whose turns have nothing to do with each other become loops over lanes.
 void parallelizeLoops(tile::ParallelOp op);
 
-/// True if what is written inside `region` is read by the same lane only, as far as the lanes along `ivs` go.
+/// True if what is written inside `region` is read by the same lane only, as far as the lanes along
+/// `ivs` go.
 bool isLaneLocal(mlir::Region &region, llvm::ArrayRef<mlir::Value> ivs);
 
 /// Rewrites branches without effects into selects and boolean selects into logic.
@@ -142,8 +150,8 @@ struct LaunchState {
   /// A temporary at the top of the launch.
   mlir::Value temporary(mlir::Location location, llvm::ArrayRef<int64_t> shape, mlir::Type element);
   /// A tile of sum(coefs[d] * index[d]), made once.
-  mlir::Value iota(mlir::Location location, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> coefs,
-                   mlir::Type element);
+  mlir::Value iota(mlir::Location location, llvm::ArrayRef<int64_t> shape,
+                   llvm::ArrayRef<int64_t> coefs, mlir::Type element);
 };
 
 class Vectorizer {
@@ -155,7 +163,7 @@ public:
   mlir::LogicalResult run();
 
 private:
-  //===-- What values are (VectorizeAnalysis.cpp) --------------------------------------------------------------===//
+  //===-- What values are (VectorizeAnalysis.cpp) -----------------------------------------===//
   mlir::LogicalResult addDimensions(tile::ParallelOp op, Context &context);
   void enter(tile::ParallelOp op, Context &context);
   void computeDims();
@@ -173,9 +181,11 @@ private:
   mlir::Value rootOf(mlir::Value buffer) const;
   std::string describeIndex(mlir::Value index);
 
-  /// Narrows `context` by `condition`: bounds of single dimensions become a smaller box, the rest a mask.
+  /// Narrows `context` by `condition`: bounds of single dimensions become a smaller box, the rest a
+  /// mask.
   void restrict(Context &context, mlir::Value condition, bool negated, mlir::Operation *branch);
-  bool restrictBox(Context &context, mlir::arith::CmpIOp condition, bool negated, mlir::Operation *branch);
+  bool restrictBox(Context &context, mlir::arith::CmpIOp condition, bool negated,
+                   mlir::Operation *branch);
   bool prefersMask(mlir::Operation *branch);
   /// True if lanes outside the mask must not be evaluated: some load could fail there.
   bool dependsOnMask(mlir::Value value, Context &context) const;
@@ -183,17 +193,13 @@ private:
   mlir::Value negate(mlir::Value condition, mlir::Operation *before, bool afresh);
   mlir::Value conjunction(mlir::Value a, mlir::Value b, mlir::Operation *before);
 
-  //===-- Statements (VectorizeStatements.cpp) -----------------------------------------------------------------===//
+  //===-- Statements (VectorizeStatements.cpp) --------------------------------------------===//
   mlir::LogicalResult processBlock(mlir::Block &block, Context &context);
   mlir::LogicalResult process(mlir::Operation *op, Context &context);
   void processLoad(tile::LoadOp op, Context &context);
   void processStore(tile::StoreOp op, Context &context);
   void processAtomic(tile::AtomicOp op, Context &context);
-  mlir::LogicalResult processIf(mlir::scf::IfOp op, Context &context);
-  mlir::LogicalResult processUniformIf(mlir::scf::IfOp op, Context &context);
-  mlir::LogicalResult processFor(mlir::scf::ForOp op, Context &context);
   void processOther(mlir::Operation *op, Context &context);
-  mlir::LogicalResult processNested(tile::ParallelOp op, Context &context);
   void startVariables(Context &context);
   void finishVariables(Context &context);
   View newVariable(mlir::Value variable);
@@ -202,8 +208,6 @@ private:
 
   /// Writes `value` to the lanes of `dst` under the context's mask.
   void storeLanes(mlir::Value value, const View &dst, Context &context);
-  void takeMask(Context &inner, Context &outer);
-  void mergeResult(mlir::Value value, const View &dst, Context &context, mlir::Value mask);
   void storeGlobal(mlir::Value value, const View &dst, Context &context);
   void storeScalarLoop(tile::StoreOp op, Context &context, llvm::StringRef reason);
   void lastLane(Context &context, Dims dims, llvm::function_ref<void(Context &)> emit);
@@ -214,7 +218,15 @@ private:
   bool isNeededAfter(mlir::Value value, mlir::Operation *at, Context &context, bool inclusive,
                      mlir::Value stored = nullptr);
 
-  //===-- Expressions (VectorizeExpressions.cpp) ---------------------------------------------------------------===//
+  //===-- Branches and loops (VectorizeControl.cpp) ---------------------------------------===//
+  mlir::LogicalResult processIf(mlir::scf::IfOp op, Context &context);
+  mlir::LogicalResult processUniformIf(mlir::scf::IfOp op, Context &context);
+  mlir::LogicalResult processFor(mlir::scf::ForOp op, Context &context);
+  mlir::LogicalResult processNested(tile::ParallelOp op, Context &context);
+  void takeMask(Context &inner, Context &outer);
+  void mergeResult(mlir::Value value, const View &dst, Context &context, mlir::Value mask);
+
+  //===-- Expressions (VectorizeExpressions.cpp) ------------------------------------------===//
   struct Operand {
     mlir::Value scalar;
     View view;
@@ -238,16 +250,17 @@ private:
   mlir::Value elementScalar(mlir::Value scalar);
   bool sameOrder(const View &a, const View &b, const Context &context) const;
 
-  void emitElementwise(Fn fn, const View &dst, llvm::ArrayRef<View> sources, mlir::Value scalar, bool scalarFirst,
-                       Round round, Context &context);
+  void emitElementwise(Fn fn, const View &dst, llvm::ArrayRef<View> sources, mlir::Value scalar,
+                       bool scalarFirst, Round round, Context &context);
   void emitCopy(const View &dst, const View &src, Context &context, mlir::FloatAttr pad = nullptr);
   void emitFill(const View &dst, mlir::Value scalar, Context &context);
   void boxOf(const View &view, const Context &context, llvm::SmallVectorImpl<mlir::Value> &buffers,
-             llvm::SmallVectorImpl<mlir::Value> &offsets, llvm::SmallVectorImpl<mlir::Value> &sizes);
+             llvm::SmallVectorImpl<mlir::Value> &offsets,
+             llvm::SmallVectorImpl<mlir::Value> &sizes);
   bool mayOverlap(const View &a, const View &b, const Context &context) const;
   bool isSame(const View &a, const View &b) const;
 
-  //===-- Lane by lane (VectorizeLanes.cpp) --------------------------------------------------------------------===//
+  //===-- Lane by lane (VectorizeLanes.cpp) -----------------------------------------------===//
   struct Lane {
     llvm::SmallVector<mlir::Value, 4> ivs;
     llvm::DenseMap<mlir::Value, mlir::Value> values;
@@ -275,13 +288,15 @@ private:
   llvm::DenseMap<mlir::Value, Dims> laneDims;
   llvm::DenseMap<mlir::Value, Dims> variableDims; ///< scalar variables with a value per lane
   llvm::DenseMap<mlir::Value, View> variables;
-  mlir::IRMapping scalars;                   ///< uniform values of the body -> emitted scalars
+  mlir::IRMapping scalars; ///< uniform values of the body -> emitted scalars
   llvm::DenseMap<mlir::Value, Affine> affine;
   llvm::DenseMap<mlir::Value, LoadInfo> loads;
   llvm::SmallVector<mlir::Value> pending; ///< loads that are still views
-  llvm::SmallVector<mlir::Value> kept;    ///< computed values that later ops read from the tile they were stored to
-  llvm::DenseMap<mlir::Value, mlir::Value> negations; ///< condition -> its opposite, computed from the condition
-  llvm::DenseMap<mlir::Value, mlir::Value> negated;   ///< the other way round
+  llvm::SmallVector<mlir::Value>
+      kept; ///< computed values that later ops read from the tile they were stored to
+  llvm::DenseMap<mlir::Value, mlir::Value>
+      negations; ///< condition -> its opposite, computed from the condition
+  llvm::DenseMap<mlir::Value, mlir::Value> negated; ///< the other way round
   llvm::SmallVector<mlir::Value> freeTemporaries;
   llvm::DenseSet<mlir::Value> reusableTemporaries;
 };

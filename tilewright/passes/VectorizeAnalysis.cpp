@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the values of a tile.parallel are: along which dimensions they vary, affine forms, boxes behind conditions.
+// What the values of a tile.parallel are: along which dimensions they vary, affine forms, boxes
+// behind conditions.
 
 #include "tilewright/passes/Vectorize.h"
 
@@ -41,7 +42,7 @@ Dims View::dims() const {
   return result;
 }
 
-//===-- Dimensions ------------------------------------------------------------------------------===//
+//===-- Dimensions ----------------------------------------------------------------------------===//
 
 LogicalResult Vectorizer::addDimensions(tile::ParallelOp op, Context &context) {
   Value zero = math.constant(0);
@@ -55,7 +56,8 @@ LogicalResult Vectorizer::addDimensions(tile::ParallelOp op, Context &context) {
     if (auto byTiles = boundByTiles(op, dim); byTiles && (!bound || *byTiles < *bound))
       bound = byTiles;
     if (!bound)
-      return op.emitOpError("extent of dimension ") << dim << " has no bound that is known at compile time, and statements "
+      return op.emitOpError("extent of dimension ")
+             << dim << " has no bound that is known at compile time, and statements "
              << "of the loop depend on each other; write the extent as a minimum with a constant";
     unsigned index = numDims();
     if (index >= 31)
@@ -109,7 +111,8 @@ bool Vectorizer::propagateDims(Block &block, Dims maskDims) {
         if (region->empty())
           continue;
         changed |= propagateDims(region->front(), maskDims | condition);
-        for (auto [result, yielded] : llvm::zip(branch.getResults(), region->front().getTerminator()->getOperands()))
+        for (auto [result, yielded] :
+             llvm::zip(branch.getResults(), region->front().getTerminator()->getOperands()))
           changed |= addDims(result, condition | dimsOf(yielded));
       }
       continue;
@@ -120,7 +123,8 @@ bool Vectorizer::propagateDims(Block &block, Dims maskDims) {
       changed |= addDims(loop.getInductionVar(), lower);
       changed |= propagateDims(*loop.getBody(), maskDims | condition);
       for (auto [result, argument, initial, yielded] :
-           llvm::zip(loop.getResults(), loop.getRegionIterArgs(), loop.getInits(), loop.getYieldedValues())) {
+           llvm::zip(loop.getResults(), loop.getRegionIterArgs(), loop.getInits(),
+                     loop.getYieldedValues())) {
         Dims all = condition | dimsOf(initial) | dimsOf(yielded);
         changed |= addDims(argument, all);
         changed |= addDims(result, all);
@@ -149,9 +153,10 @@ bool Vectorizer::propagateDims(Block &block, Dims maskDims) {
   return changed;
 }
 
-//===-- Affine forms ----------------------------------------------------------------------------===//
+//===-- Affine forms --------------------------------------------------------------------------===//
 
-/// start + sum of coefficients times ivs of an integer op, if it has that form. Emits the start where we stand.
+/// start + sum of coefficients times ivs of an integer op, if it has that form. Emits the start
+/// where we stand.
 void Vectorizer::computeAffine(Operation *op) {
   if (op->getNumResults() != 1 || !isa<IndexType, IntegerType>(op->getResult(0).getType()) ||
       op->getResult(0).getType().isInteger(1))
@@ -225,22 +230,24 @@ std::optional<std::pair<int64_t, int64_t>> Vectorizer::rangeOf(Value value) cons
     return std::nullopt;
   if (isa<arith::IndexCastOp, arith::ExtSIOp>(op))
     return rangeOf(op->getOperand(0));
-  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::RemSIOp, arith::RemUIOp, arith::DivSIOp,
-           arith::FloorDivSIOp>(op))
+  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::RemSIOp, arith::RemUIOp,
+           arith::DivSIOp, arith::FloorDivSIOp>(op))
     return std::nullopt;
   auto b = rangeOf(op->getOperand(1));
   if (!b)
     return std::nullopt;
   auto a = rangeOf(op->getOperand(0));
   constexpr int64_t kLimit = int64_t(1) << 31;
-  if (!a || std::max({std::abs(a->first), std::abs(a->second), std::abs(b->first), std::abs(b->second)}) > kLimit)
+  if (!a || std::max({std::abs(a->first), std::abs(a->second), std::abs(b->first),
+                      std::abs(b->second)}) > kLimit)
     return std::nullopt;
   if (isa<arith::AddIOp>(op))
     return Range(a->first + b->first, a->second + b->second);
   if (isa<arith::SubIOp>(op))
     return Range(a->first - b->second, a->second - b->first);
   if (isa<arith::MulIOp>(op)) {
-    auto ends = {a->first * b->first, a->first * b->second, a->second * b->first, a->second * b->second};
+    auto ends = {a->first * b->first, a->first * b->second, a->second * b->first,
+                 a->second * b->second};
     return Range(std::min(ends), std::max(ends));
   }
   if (a->first < 0 || b->first <= 0)
@@ -259,7 +266,7 @@ bool Vectorizer::staysInBounds(Value buffer, ValueRange indices) const {
   return true;
 }
 
-//===-- Accesses --------------------------------------------------------------------------------===//
+//===-- Accesses ------------------------------------------------------------------------------===//
 
 Value Vectorizer::rootOf(Value buffer) const {
   buffer = scalars.lookupOrDefault(buffer);
@@ -276,7 +283,8 @@ std::string Vectorizer::describeIndex(Value index) {
     std::string text;
     for (auto [dim, coef] : llvm::enumerate(known->coefs))
       if (coef != 0)
-        text += (text.empty() ? "" : " + ") + (coef == 1 ? std::string() : std::to_string(coef) + "*") + "i" +
+        text += (text.empty() ? "" : " + ") +
+                (coef == 1 ? std::string() : std::to_string(coef) + "*") + "i" +
                 std::to_string(dim);
     auto start = tile::constantOf(known->start);
     if (!start)
@@ -299,17 +307,18 @@ std::string Vectorizer::describeIndex(Value index) {
     return describeIndex(op->getOperand(0));
   if (op->getNumOperands() != 2)
     return op->getName().stripDialect().str();
-  StringRef sign = isa<arith::AddIOp>(op)                                                   ? "+"
-                   : isa<arith::SubIOp>(op)                                                 ? "-"
-                   : isa<arith::MulIOp>(op)                                                 ? "*"
-                   : isa<arith::DivSIOp, arith::FloorDivSIOp, arith::DivUIOp>(op)           ? "/"
-                   : isa<arith::RemSIOp, arith::RemUIOp>(op)                                ? "%"
-                                                                                            : op->getName().stripDialect();
-  return "(" + describeIndex(op->getOperand(0)) + " " + sign.str() + " " + describeIndex(op->getOperand(1)) + ")";
+  StringRef sign = isa<arith::AddIOp>(op)                                         ? "+"
+                   : isa<arith::SubIOp>(op)                                       ? "-"
+                   : isa<arith::MulIOp>(op)                                       ? "*"
+                   : isa<arith::DivSIOp, arith::FloorDivSIOp, arith::DivUIOp>(op) ? "/"
+                   : isa<arith::RemSIOp, arith::RemUIOp>(op)                      ? "%"
+                                                             : op->getName().stripDialect();
+  return "(" + describeIndex(op->getOperand(0)) + " " + sign.str() + " " +
+         describeIndex(op->getOperand(1)) + ")";
 }
 
-/// The box behind the indices: each dimension of the buffer follows at most one lane dimension, with coefficient 1, and
-/// none twice. Otherwise says which index is in the way.
+/// The box behind the indices: each dimension of the buffer follows at most one lane dimension,
+/// with coefficient 1, and none twice. Otherwise says which index is in the way.
 LoadInfo Vectorizer::classify(Value buffer, ValueRange indices, bool isLoad) {
   LoadInfo info;
   info.view.buffer = buffer;
@@ -317,9 +326,12 @@ LoadInfo Vectorizer::classify(Value buffer, ValueRange indices, bool isLoad) {
   for (auto [k, index] : llvm::enumerate(indices)) {
     auto form = affineOf(index);
     int dim = form ? form->onlyDim() : -1;
-    std::string name = tile::nameOf(buffer).empty() ? "a tile" : "'" + tile::nameOf(buffer).str() + "'";
+    std::string name =
+        tile::nameOf(buffer).empty() ? "a tile" : "'" + tile::nameOf(buffer).str() + "'";
     auto refuse = [&](StringRef why) {
-      info.blocking = ("index `" + describeIndex(index) + "` of dimension " + Twine(k) + " of " + name + " " + why).str();
+      info.blocking = ("index `" + describeIndex(index) + "` of dimension " + Twine(k) + " of " +
+                       name + " " + why)
+                          .str();
       return info;
     };
     if (!form)
@@ -339,7 +351,7 @@ LoadInfo Vectorizer::classify(Value buffer, ValueRange indices, bool isLoad) {
   return info;
 }
 
-//===-- Conditions ------------------------------------------------------------------------------===//
+//===-- Conditions ----------------------------------------------------------------------------===//
 
 Value Vectorizer::negate(Value condition, Operation *before, bool afresh) {
   if (Value known = negations.lookup(condition))
@@ -349,7 +361,8 @@ Value Vectorizer::negate(Value condition, Operation *before, bool afresh) {
   auto compare = condition.getDefiningOp<arith::CmpIOp>();
   if (compare && (afresh || (affineOf(compare.getLhs()) && affineOf(compare.getRhs())))) {
     auto predicate = arith::invertPredicate(compare.getPredicate());
-    result = body.create<arith::CmpIOp>(condition.getLoc(), predicate, compare.getLhs(), compare.getRhs());
+    result = body.create<arith::CmpIOp>(condition.getLoc(), predicate, compare.getLhs(),
+                                        compare.getRhs());
   } else {
     Value one = body.create<arith::ConstantIntOp>(condition.getLoc(), 1, 1);
     scalars.map(one, launch.trueConstant());
@@ -376,8 +389,8 @@ void Vectorizer::restrict(Context &context, Value condition, bool negated, Opera
     unsigned dim = llvm::countr_zero(context.active);
     Value &size = context.domain.size[dim];
     Value none = math.constant(0);
-    size = builder.create<arith::SelectOp>(math.location, scalarOf(condition), negated ? none : size,
-                                           negated ? size : none);
+    size = builder.create<arith::SelectOp>(math.location, scalarOf(condition),
+                                           negated ? none : size, negated ? size : none);
     return;
   }
   if (op) {
@@ -388,20 +401,24 @@ void Vectorizer::restrict(Context &context, Value condition, bool negated, Opera
     if (isa<arith::XOrIOp>(op))
       if (auto one = tile::constantOf(scalarOf(op->getOperand(1))); one && *one != 0)
         return restrict(context, op->getOperand(0), !negated, branch);
-    if (auto compare = dyn_cast<arith::CmpIOp>(op); compare && restrictBox(context, compare, negated, branch))
+    if (auto compare = dyn_cast<arith::CmpIOp>(op);
+        compare && restrictBox(context, compare, negated, branch))
       return;
   }
-  context.mask = conjunction(context.mask, negated ? negate(condition, branch, /*afresh=*/false) : condition, branch);
+  context.mask = conjunction(
+      context.mask, negated ? negate(condition, branch, /*afresh=*/false) : condition, branch);
 }
 
-/// True if the ops under `branch` do as well with a lane mask as with a smaller box: tiles only, all in bounds.
+/// True if the ops under `branch` do as well with a lane mask as with a smaller box: tiles only,
+/// all in bounds.
 bool Vectorizer::prefersMask(Operation *branch) {
   auto result = branch->walk([&](Operation *op) {
     Value buffer;
     ValueRange indices;
     if (auto load = dyn_cast<tile::LoadOp>(op)) {
       buffer = load.getBuffer(), indices = load.getIndices();
-      if (tile::scopeOf(buffer) == tile::Scope::Global || tile::scopeOf(buffer) == tile::Scope::Local)
+      if (tile::scopeOf(buffer) == tile::Scope::Global ||
+          tile::scopeOf(buffer) == tile::Scope::Local)
         return WalkResult::advance();
     } else if (auto store = dyn_cast<tile::StoreOp>(op)) {
       buffer = store.getBuffer(), indices = store.getIndices();
@@ -416,8 +433,10 @@ bool Vectorizer::prefersMask(Operation *branch) {
   return !result.wasInterrupted();
 }
 
-/// Bounds of one dimension as a smaller box. A box that begins in the middle of rows is no better than a mask.
-bool Vectorizer::restrictBox(Context &context, arith::CmpIOp condition, bool negated, Operation *branch) {
+/// Bounds of one dimension as a smaller box. A box that begins in the middle of rows is no better
+/// than a mask.
+bool Vectorizer::restrictBox(Context &context, arith::CmpIOp condition, bool negated,
+                             Operation *branch) {
   auto a = affineOf(condition.getLhs()), b = affineOf(condition.getRhs());
   if (!a || !b || condition.getLhs().getType().isInteger(1))
     return false;

@@ -12,7 +12,9 @@ namespace tilewright::passes::vectorize {
 
 namespace {
 
-bool isComparison(Fn fn) { return static_cast<unsigned>(fn) >= static_cast<unsigned>(Fn::EQ) && fn <= Fn::GE; }
+bool isComparison(Fn fn) {
+  return static_cast<unsigned>(fn) >= static_cast<unsigned>(Fn::EQ) && fn <= Fn::GE;
+}
 
 bool isUnsignedElement(Type element) { return element.isUnsignedInteger(); }
 
@@ -36,7 +38,7 @@ SmallVector<int64_t, 4> listOf(Dims dims) {
 
 } // namespace
 
-//===-- Emitting box ops ------------------------------------------------------------------------===//
+//===-- Emitting box ops ----------------------------------------------------------------------===//
 
 void Vectorizer::boxOf(const View &view, const Context &context, SmallVectorImpl<Value> &buffers,
                        SmallVectorImpl<Value> &offsets, SmallVectorImpl<Value> &sizes) {
@@ -74,10 +76,11 @@ bool Vectorizer::mayOverlap(const View &a, const View &b, const Context &context
   return true;
 }
 
-void Vectorizer::emitElementwise(Fn fn, const View &dst, ArrayRef<View> sources, Value scalar, bool scalarFirst,
-                                 Round round, Context &context) {
-  bool clash = llvm::any_of(
-      sources, [&](const View &source) { return !isSame(source, dst) && mayOverlap(source, dst, context); });
+void Vectorizer::emitElementwise(Fn fn, const View &dst, ArrayRef<View> sources, Value scalar,
+                                 bool scalarFirst, Round round, Context &context) {
+  bool clash = llvm::any_of(sources, [&](const View &source) {
+    return !isSame(source, dst) && mayOverlap(source, dst, context);
+  });
   if (clash) {
     View temporary = newTemporary(listOf(dst.dims()), dst.elementType());
     emitElementwise(fn, temporary, sources, scalar, scalarFirst, round, context);
@@ -106,10 +109,12 @@ void Vectorizer::emitElementwise(Fn fn, const View &dst, ArrayRef<View> sources,
   for (const View &source : sources)
     add(source);
   ArrayAttr mapsAttr = plain ? ArrayAttr() : builder.getArrayAttr(maps);
-  builder.create<tile::ElementwiseOp>(math.location, buffers, offsets, sizes, scalar, fn, mapsAttr, scalarFirst, round);
+  builder.create<tile::ElementwiseOp>(math.location, buffers, offsets, sizes, scalar, fn, mapsAttr,
+                                      scalarFirst, round);
 }
 
-/// True if both views list the lane dimensions in one order, so that tile.copy matches their points.
+/// True if both views list the lane dimensions in one order, so that tile.copy matches their
+/// points.
 bool Vectorizer::sameOrder(const View &a, const View &b, const Context &context) const {
   auto order = [&](const View &view) {
     SmallVector<int64_t> dims;
@@ -186,7 +191,7 @@ Value Vectorizer::elementScalar(Value scalar) {
   return builder.create<arith::IndexCastOp>(math.location, builder.getI64Type(), scalar);
 }
 
-//===-- Values in memory ------------------------------------------------------------------------===//
+//===-- Values in memory ----------------------------------------------------------------------===//
 
 const View *Vectorizer::find(Value value, bool isUnsigned, Context &context) const {
   for (Context *c = &context; c; c = c->parent)
@@ -265,7 +270,8 @@ bool Vectorizer::dependsOnMask(Value value, Context &context) const {
 
 /// The lanes of `value` in memory, computed now unless they are there already.
 View Vectorizer::materialize(Value value, Context &context, Sign sign) {
-  bool isUnsigned = sign == Sign::Unsigned || (sign == Sign::Any && naturallyUnsigned(value, context));
+  bool isUnsigned =
+      sign == Sign::Unsigned || (sign == Sign::Any && naturallyUnsigned(value, context));
   if (isa<FloatType>(value.getType()) || value.getType().isInteger(1))
     isUnsigned = false;
   if (const View *known = find(value, isUnsigned, context))
@@ -274,7 +280,8 @@ View Vectorizer::materialize(Value value, Context &context, Sign sign) {
   bool isGlobal = false;
   if (auto load = loads.find(value); load != loads.end() && load->second.kind == LoadInfo::Global) {
     order.clear();
-    llvm::copy_if(load->second.view.map, std::back_inserter(order), [](int64_t dim) { return dim >= 0; });
+    llvm::copy_if(load->second.view.map, std::back_inserter(order),
+                  [](int64_t dim) { return dim >= 0; });
     isGlobal = true;
   }
   View view = newTemporary(order, elementFor(value.getType(), isUnsigned), !isGlobal);
@@ -284,14 +291,16 @@ View Vectorizer::materialize(Value value, Context &context, Sign sign) {
 }
 
 /// `value` as an operand of an op. With `scratch` a computed value may be left there.
-Vectorizer::Operand Vectorizer::operand(Value value, Sign sign, Context &context, const View *scratch) {
+Vectorizer::Operand Vectorizer::operand(Value value, Sign sign, Context &context,
+                                        const View *scratch) {
   Operand result;
   if (isUniform(value)) {
     result.scalar = elementScalar(scalarOf(value));
     return result;
   }
   bool isInteger = isa<IntegerType, IndexType>(value.getType()) && !value.getType().isInteger(1);
-  bool isUnsigned = isInteger && (sign == Sign::Unsigned || (sign == Sign::Any && naturallyUnsigned(value, context)));
+  bool isUnsigned = isInteger && (sign == Sign::Unsigned ||
+                                  (sign == Sign::Any && naturallyUnsigned(value, context)));
   if (const View *known = find(value, isUnsigned, context)) {
     result.view = *known;
     return result;
@@ -315,9 +324,10 @@ Vectorizer::Operand Vectorizer::operand(Value value, Sign sign, Context &context
   return result;
 }
 
-//===-- Evaluation ------------------------------------------------------------------------------===//
+//===-- Evaluation ----------------------------------------------------------------------------===//
 
-/// Writes the lanes of `value` to `dst`, a tile. Dimensions of `value` that `dst` lacks have size 1.
+/// Writes the lanes of `value` to `dst`, a tile. Dimensions of `value` that `dst` lacks have
+/// size 1.
 void Vectorizer::evaluate(Value value, const View &dst, Context &context) {
   if (isUniform(value))
     return emitFill(dst, elementScalar(scalarOf(value)), context);
@@ -336,11 +346,13 @@ void Vectorizer::evaluate(Value value, const View &dst, Context &context) {
     LoadInfo info = load->second;
     if (info.kind == LoadInfo::Global)
       fits = dst.dims() == info.view.dims();
-    if (info.kind == LoadInfo::Tile || (info.kind == LoadInfo::Global && fits && sameOrder(dst, info.view, context)))
+    if (info.kind == LoadInfo::Tile ||
+        (info.kind == LoadInfo::Global && fits && sameOrder(dst, info.view, context)))
       return emitCopy(dst, info.view, context, info.kind == LoadInfo::Global ? pad : FloatAttr());
     if (info.kind == LoadInfo::Scalar && fits && !readsRoot(value, rootOf(dst.buffer), context))
       return evaluateByLane(op, dst, context);
-    return emitCopy(dst, materialize(value, context, isUnsigned ? Sign::Unsigned : Sign::Signed), context);
+    return emitCopy(dst, materialize(value, context, isUnsigned ? Sign::Unsigned : Sign::Signed),
+                    context);
   }
   if (auto form = affineOf(value)) {
     SmallVector<Value> buffers, offsets, sizes, steps;
@@ -354,14 +366,16 @@ void Vectorizer::evaluate(Value value, const View &dst, Context &context) {
     return;
   }
   if (!fits)
-    return emitCopy(dst, materialize(value, context, isUnsigned ? Sign::Unsigned : Sign::Signed), context);
+    return emitCopy(dst, materialize(value, context, isUnsigned ? Sign::Unsigned : Sign::Signed),
+                    context);
   evaluateOp(value.getDefiningOp(), dst, context);
 }
 
 void Vectorizer::evaluateOp(Operation *op, const View &dst, Context &context) {
   if (auto select = dyn_cast<arith::SelectOp>(op))
     return evaluateSelect(select, dst, context);
-  if (auto compare = dyn_cast<arith::CmpIOp>(op); compare && evaluateAffineCompare(compare, dst, context))
+  if (auto compare = dyn_cast<arith::CmpIOp>(op);
+      compare && evaluateAffineCompare(compare, dst, context))
     return;
   auto info = functionOf(op);
   if (!info) {
@@ -391,8 +405,9 @@ void Vectorizer::evaluateOp(Operation *op, const View &dst, Context &context) {
   Value dstRoot = rootOf(dst.buffer);
   int scratchFor = -1;
   for (auto [index, input] : llvm::enumerate(op->getOperands())) {
-    if (isUniform(input) || !input.hasOneUse() || dimsOf(input) != dst.dims() || findAny(input, context) ||
-        loads.contains(input) || elementFor(input.getType(), dstUnsigned) != elementFor(value.getType(), dstUnsigned))
+    if (isUniform(input) || !input.hasOneUse() || dimsOf(input) != dst.dims() ||
+        findAny(input, context) || loads.contains(input) ||
+        elementFor(input.getType(), dstUnsigned) != elementFor(value.getType(), dstUnsigned))
       continue;
     bool othersRead = false;
     for (auto [other, second] : llvm::enumerate(op->getOperands()))
@@ -425,9 +440,10 @@ void Vectorizer::evaluateOp(Operation *op, const View &dst, Context &context) {
     release(each);
 }
 
-//===-- Conditions and selects ------------------------------------------------------------------===//
+//===-- Conditions and selects ----------------------------------------------------------------===//
 
-/// A comparison of two affine values: a tile of their difference made once per launch, compared with one scalar.
+/// A comparison of two affine values: a tile of their difference made once per launch, compared
+/// with one scalar.
 bool Vectorizer::evaluateAffineCompare(arith::CmpIOp op, const View &dst, Context &context) {
   auto a = affineOf(op.getLhs()), b = affineOf(op.getRhs());
   arith::CmpIPredicate predicate = op.getPredicate();
@@ -449,7 +465,11 @@ bool Vectorizer::evaluateAffineCompare(arith::CmpIOp op, const View &dst, Contex
     for (int64_t &coef : a->coefs)
       coef = -coef;
     limit = math.sub(a->start, b->start);
-    fn = fn == Fn::LT ? Fn::GT : fn == Fn::GT ? Fn::LT : fn == Fn::LE ? Fn::GE : fn == Fn::GE ? Fn::LE : fn;
+    fn = fn == Fn::LT   ? Fn::GT
+         : fn == Fn::GT ? Fn::LT
+         : fn == Fn::LE ? Fn::GE
+         : fn == Fn::GE ? Fn::LE
+                        : fn;
   }
   int64_t least = 0, most = 0;
   SmallVector<int64_t> dims(listOf(a->dims())), shape, coefs;
@@ -471,8 +491,9 @@ bool Vectorizer::evaluateAffineCompare(arith::CmpIOp op, const View &dst, Contex
   limit = math.min(math.max(limit, math.constant(least - 1)), math.constant(most + 1));
   Value scalar;
   if (auto known = tile::constantOf(limit)) {
-    Attribute attribute = isa<FloatType>(element) ? Attribute(builder.getFloatAttr(element, double(*known)))
-                                                  : Attribute(builder.getIntegerAttr(element, *known));
+    Attribute attribute = isa<FloatType>(element)
+                              ? Attribute(builder.getFloatAttr(element, double(*known)))
+                              : Attribute(builder.getIntegerAttr(element, *known));
     scalar = builder.create<arith::ConstantOp>(math.location, cast<TypedAttr>(attribute));
   } else if (isa<FloatType>(element)) {
     Value integer = builder.create<arith::IndexCastOp>(math.location, builder.getI32Type(), limit);
@@ -508,7 +529,8 @@ bool Vectorizer::evaluateClipped(arith::SelectOp op, const View &dst, Context &c
 void Vectorizer::evaluateSelect(arith::SelectOp op, const View &dst, Context &context) {
   Value condition = op.getCondition(), onTrue = op.getTrueValue(), onFalse = op.getFalseValue();
   if (isUniform(condition)) {
-    auto branch = builder.create<scf::IfOp>(math.location, scalarOf(condition), /*withElseRegion=*/true);
+    auto branch =
+        builder.create<scf::IfOp>(math.location, scalarOf(condition), /*withElseRegion=*/true);
     for (bool side : {true, false}) {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(side ? branch.thenBlock() : branch.elseBlock());
@@ -527,8 +549,9 @@ void Vectorizer::evaluateSelect(arith::SelectOp op, const View &dst, Context &co
   }
   Operand mask = operand(condition, Sign::Any, context);
   auto mayUseDst = [&](Value value, Value other) {
-    return !isUniform(value) && value.hasOneUse() && dimsOf(value) == dst.dims() && !readsRoot(other, dstRoot, context) &&
-           rootOf(mask.view.buffer) != dstRoot && !findAny(value, context) && !loads.contains(value);
+    return !isUniform(value) && value.hasOneUse() && dimsOf(value) == dst.dims() &&
+           !readsRoot(other, dstRoot, context) && rootOf(mask.view.buffer) != dstRoot &&
+           !findAny(value, context) && !loads.contains(value);
   };
   if (isUniform(onTrue)) {
     View filled = dst;

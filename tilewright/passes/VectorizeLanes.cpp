@@ -9,7 +9,8 @@ using namespace mlir;
 namespace tilewright::passes::vectorize {
 
 void Vectorizer::fallback(Operation *op, const Twine &reason) {
-  op->emitRemark() << "[tile-vectorize-parallel] fallback: " << reason << "; it runs as scalar loops";
+  op->emitRemark() << "[tile-vectorize-parallel] fallback: " << reason
+                   << "; it runs as scalar loops";
 }
 
 void Vectorizer::forEachLane(Context &context, Dims dims, llvm::function_ref<void(Lane &)> emit) {
@@ -45,8 +46,8 @@ SmallVector<Value> Vectorizer::laneIndices(const View &view, const Lane &lane) {
 }
 
 Value Vectorizer::loadLane(const View &view, Type type, const Lane &lane) {
-  Value loaded = builder.create<tile::LoadOp>(math.location, tile::scalarTypeOf(view.elementType()), view.buffer,
-                                              laneIndices(view, lane), FloatAttr());
+  Value loaded = builder.create<tile::LoadOp>(math.location, tile::scalarTypeOf(view.elementType()),
+                                              view.buffer, laneIndices(view, lane), FloatAttr());
   if (type.isIndex() && !loaded.getType().isIndex())
     loaded = builder.create<arith::IndexCastOp>(math.location, type, loaded);
   return loaded;
@@ -63,7 +64,8 @@ Value Vectorizer::laneValue(Value value, Lane &lane, Context &context) {
   Value result;
   if (const View *known = findAny(value, context)) {
     result = loadLane(*known, value.getType(), lane);
-  } else if (auto load = loads.find(value); load != loads.end() && load->second.kind == LoadInfo::Tile) {
+  } else if (auto load = loads.find(value);
+             load != loads.end() && load->second.kind == LoadInfo::Tile) {
     result = loadLane(load->second.view, value.getType(), lane);
   } else {
     Operation *op = value.getDefiningOp();
@@ -85,13 +87,15 @@ void Vectorizer::evaluateByLane(Operation *op, const View &dst, Context &context
       everywhere.mask = nullptr;
       return evaluateByLane(op, dst, everywhere);
     }
-    if (loadByBlocks(load, dst, context) || loadByRows(load, dst, context) || loadThroughIndexTile(load, dst, context))
+    if (loadByBlocks(load, dst, context) || loadByRows(load, dst, context) ||
+        loadThroughIndexTile(load, dst, context))
       return;
     fallback(op, loads[value].blocking);
   } else {
     // The rest of the expression stays whole.
     for (Value operand : op->getOperands())
-      if (!isUniform(operand) && operand.getDefiningOp() && !loads.contains(operand) && !affineOf(operand))
+      if (!isUniform(operand) && operand.getDefiningOp() && !loads.contains(operand) &&
+          !affineOf(operand))
         materialize(operand, context);
   }
   forEachLane(context, dimsOf(value), [&](Lane &lane) {
@@ -102,8 +106,8 @@ void Vectorizer::evaluateByLane(Operation *op, const View &dst, Context &context
   });
 }
 
-/// Loads that are boxes once some lane dimensions are fixed: a loop over those, one copy per turn. Rows of a table chosen
-/// by an index, diagonals, strided rows.
+/// Loads that are boxes once some lane dimensions are fixed: a loop over those, one copy per turn.
+/// Rows of a table chosen by an index, diagonals, strided rows.
 bool Vectorizer::loadByRows(tile::LoadOp op, const View &dst, Context &context) {
   Dims looped = 0, direct = 0;
   SmallVector<std::optional<Affine>> forms;
@@ -169,14 +173,16 @@ bool Vectorizer::loadByBlocks(tile::LoadOp op, const View &dst, Context &context
   int64_t block = 0;
   SmallVector<Operation *> folded;
   for (Operation *def : ops) {
-    if (!isa<arith::FloorDivSIOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(def))
+    if (!isa<arith::FloorDivSIOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(
+            def))
       continue;
     auto form = affineOf(def->getOperand(0));
     auto size = tile::constantOf(scalarOf(def->getOperand(1)));
     if (!form || !size || *size < 2)
       return false;
     int only = form->onlyDim();
-    if (only < 0 || form->coefs[only] != 1 || tile::constantOf(form->start) != std::optional<int64_t>(0) ||
+    if (only < 0 || form->coefs[only] != 1 ||
+        tile::constantOf(form->start) != std::optional<int64_t>(0) ||
         (dim >= 0 && (dim != only || block != *size)))
       return false;
     dim = only, block = *size;
@@ -206,7 +212,8 @@ bool Vectorizer::loadByBlocks(tile::LoadOp op, const View &dst, Context &context
     }
     affine[def->getResult(0)] = form;
   }
-  LoadInfo info = classify(scalars.lookupOrDefault(op.getBuffer()), op.getIndices(), /*isLoad=*/true);
+  LoadInfo info =
+      classify(scalars.lookupOrDefault(op.getBuffer()), op.getIndices(), /*isLoad=*/true);
   if (info.kind == LoadInfo::Scalar) {
     affine = std::move(saved);
     loop.erase();
@@ -227,7 +234,8 @@ bool Vectorizer::loadByBlocks(tile::LoadOp op, const View &dst, Context &context
   return true;
 }
 
-/// table[..., index] of a tile, the index being any expression: tile.gather along the last dimension.
+/// table[..., index] of a tile, the index being any expression: tile.gather along the last
+/// dimension.
 bool Vectorizer::loadThroughIndexTile(tile::LoadOp op, const View &dst, Context &context) {
   auto type = cast<MemRefType>(op.getBuffer().getType());
   if (context.mask || !tile::isOnChip(tile::scopeOf(type)) || type.getRank() == 0)
@@ -257,7 +265,8 @@ bool Vectorizer::loadThroughIndexTile(tile::LoadOp op, const View &dst, Context 
 
   View index = newTemporary(order, builder.getI32Type());
   Value narrow = last;
-  if (auto cast = last.getDefiningOp<arith::IndexCastOp>(); cast && cast.getIn().getType().isInteger(32))
+  if (auto cast = last.getDefiningOp<arith::IndexCastOp>();
+      cast && cast.getIn().getType().isInteger(32))
     narrow = cast.getIn();
   if (!narrow.getType().isInteger(32)) {
     OpBuilder body(op);

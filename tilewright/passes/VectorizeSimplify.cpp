@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Before a tile.parallel is vectorised: ops without an element-wise function are rewritten into ones that have one.
+// Before a tile.parallel is vectorised: ops without an element-wise function are rewritten into
+// ones that have one.
 
 #include "tilewright/passes/Vectorize.h"
 
@@ -12,7 +13,7 @@ using namespace mlir;
 
 namespace tilewright::passes::vectorize {
 
-//===-- Functions of ops ------------------------------------------------------------------------===//
+//===-- Functions of ops ----------------------------------------------------------------------===//
 
 namespace {
 
@@ -147,7 +148,7 @@ std::optional<FnInfo> functionOf(Operation *op) {
   return functionOfName(op->getName().getStringRef());
 }
 
-//===-- Rewriting the body ----------------------------------------------------------------------===//
+//===-- Rewriting the body --------------------------------------------------------------------===//
 
 namespace {
 
@@ -159,8 +160,12 @@ Value expandCompare(OpBuilder &builder, arith::CmpFOp op) {
   auto compare = [&](P predicate, Value x, Value y) -> Value {
     return builder.create<arith::CmpFOp>(loc, predicate, x, y);
   };
-  auto constant = [&](bool value) -> Value { return builder.create<arith::ConstantIntOp>(loc, value, 1); };
-  auto inverse = [&](Value value) -> Value { return builder.create<arith::XOrIOp>(loc, value, constant(true)); };
+  auto constant = [&](bool value) -> Value {
+    return builder.create<arith::ConstantIntOp>(loc, value, 1);
+  };
+  auto inverse = [&](Value value) -> Value {
+    return builder.create<arith::XOrIOp>(loc, value, constant(true));
+  };
   switch (op.getPredicate()) {
   case P::ONE:
     return builder.create<arith::OrIOp>(loc, compare(P::OLT, a, b), compare(P::OGT, a, b));
@@ -198,12 +203,14 @@ Value expand(OpBuilder &builder, Operation *op) {
     return expandCompare(builder, compare);
   if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
     bool equal = compare.getPredicate() == arith::CmpIPredicate::eq;
-    if (!compare.getLhs().getType().isInteger(1) || (!equal && compare.getPredicate() != arith::CmpIPredicate::ne))
+    if (!compare.getLhs().getType().isInteger(1) ||
+        (!equal && compare.getPredicate() != arith::CmpIPredicate::ne))
       return nullptr;
     Value differ = builder.create<arith::XOrIOp>(loc, compare.getLhs(), compare.getRhs());
     if (!equal)
       return differ;
-    return builder.create<arith::XOrIOp>(loc, differ, builder.create<arith::ConstantIntOp>(loc, 1, 1));
+    return builder.create<arith::XOrIOp>(loc, differ,
+                                         builder.create<arith::ConstantIntOp>(loc, 1, 1));
   }
   if (op->getNumOperands() != 1 || op->getNumResults() != 1)
     return nullptr;
@@ -322,18 +329,21 @@ void simplifyBranches(tile::ParallelOp root, llvm::function_ref<bool(Value)> var
   SmallVector<scf::IfOp> branches;
   root.walk([&](scf::IfOp op) { branches.push_back(op); }); // inner ones first
   for (scf::IfOp op : branches) {
-    if (!varies(op.getCondition()) || !isPureRegion(op.getThenRegion()) || !isPureRegion(op.getElseRegion()))
+    if (!varies(op.getCondition()) || !isPureRegion(op.getThenRegion()) ||
+        !isPureRegion(op.getElseRegion()))
       continue;
     OpBuilder builder(op);
     if (op.getNumResults()) {
-      SmallVector<Value> onTrue(op.thenYield().getOperands()), onFalse(op.elseYield().getOperands());
+      SmallVector<Value> onTrue(op.thenYield().getOperands()),
+          onFalse(op.elseYield().getOperands());
       for (Region *region : {&op.getThenRegion(), &op.getElseRegion()}) {
         Block &block = region->front();
-        op->getBlock()->getOperations().splice(op->getIterator(), block.getOperations(), block.begin(),
-                                               std::prev(block.end()));
+        op->getBlock()->getOperations().splice(op->getIterator(), block.getOperations(),
+                                               block.begin(), std::prev(block.end()));
       }
       for (auto [result, a, b] : llvm::zip(op.getResults(), onTrue, onFalse))
-        result.replaceAllUsesWith(builder.create<arith::SelectOp>(op.getLoc(), op.getCondition(), a, b));
+        result.replaceAllUsesWith(
+            builder.create<arith::SelectOp>(op.getLoc(), op.getCondition(), a, b));
     }
     op.erase();
   }
@@ -346,8 +356,10 @@ void simplifyBranches(tile::ParallelOp root, llvm::function_ref<bool(Value)> var
     Location loc = op.getLoc();
     Value c = op.getCondition();
     Value isTrue = builder.create<arith::AndIOp>(loc, c, op.getTrueValue());
-    Value inverse = builder.create<arith::XOrIOp>(loc, c, builder.create<arith::ConstantIntOp>(loc, 1, 1));
-    auto onTrue = tile::constantOf(op.getTrueValue()), onFalse = tile::constantOf(op.getFalseValue());
+    Value inverse =
+        builder.create<arith::XOrIOp>(loc, c, builder.create<arith::ConstantIntOp>(loc, 1, 1));
+    auto onTrue = tile::constantOf(op.getTrueValue()),
+         onFalse = tile::constantOf(op.getFalseValue());
     Value isFalse = builder.create<arith::AndIOp>(loc, inverse, op.getFalseValue());
     Value result;
     if (onFalse && *onFalse == 0)
@@ -361,7 +373,7 @@ void simplifyBranches(tile::ParallelOp root, llvm::function_ref<bool(Value)> var
   }
 }
 
-//===-- Independent lanes -----------------------------------------------------------------------===//
+//===-- Independent lanes ---------------------------------------------------------------------===//
 
 namespace {
 
@@ -408,8 +420,9 @@ bool isLaneLocal(Region &region, ArrayRef<Value> ivs) {
     local &= !buffer.getDefiningOp<ViewLikeOpInterface>(); // may be another name of the same memory
     auto known = written.find(buffer);
     if (known != written.end()) {
-      local &= llvm::all_of(llvm::zip(known->second, indices),
-                            [](auto pair) { return isSameIndex(std::get<0>(pair), std::get<1>(pair)); });
+      local &= llvm::all_of(llvm::zip(known->second, indices), [](auto pair) {
+        return isSameIndex(std::get<0>(pair), std::get<1>(pair));
+      });
       return;
     }
     if (!isWrite)
@@ -424,7 +437,8 @@ bool isLaneLocal(Region &region, ArrayRef<Value> ivs) {
         check(store.getBuffer(), store.getIndices(), true);
       else if (auto load = dyn_cast<tile::LoadOp>(op); load && !writing)
         check(load.getBuffer(), load.getIndices(), false);
-      else if (isa<AccessInterface, tile::PrintOp, tile::AssertOp>(op) && !isa<tile::StoreOp, tile::LoadOp>(op))
+      else if (isa<AccessInterface, tile::PrintOp, tile::AssertOp>(op) &&
+               !isa<tile::StoreOp, tile::LoadOp>(op))
         local = false;
     });
   return local;
@@ -434,12 +448,15 @@ void parallelizeLoops(tile::ParallelOp root) {
   SmallVector<scf::ForOp> loops;
   root.walk([&](scf::ForOp op) { loops.push_back(op); });
   for (scf::ForOp loop : loops) {
-    auto isOuter = [&](Value value) { return !root->isAncestor(value.getParentRegion()->getParentOp()); };
+    auto isOuter = [&](Value value) {
+      return !root->isAncestor(value.getParentRegion()->getParentOp());
+    };
     auto lower = tile::constantOf(loop.getLowerBound()), step = tile::constantOf(loop.getStep());
     Value upper = loop.getUpperBound();
     auto bound = upperBound(upper);
-    if (loop.getNumResults() != 0 || !step || *step != 1 || !lower || *lower < 0 || !bound || *bound <= *lower ||
-        !(isOuter(upper) || tile::constantOf(upper)) || !isLaneLocal(loop.getRegion(), loop.getInductionVar()))
+    if (loop.getNumResults() != 0 || !step || *step != 1 || !lower || *lower < 0 || !bound ||
+        *bound <= *lower || !(isOuter(upper) || tile::constantOf(upper)) ||
+        !isLaneLocal(loop.getRegion(), loop.getInductionVar()))
       continue;
     OpBuilder builder(loop);
     Location loc = loop.getLoc();
@@ -462,7 +479,7 @@ void parallelizeLoops(tile::ParallelOp root) {
   }
 }
 
-//===-- Bounds ----------------------------------------------------------------------------------===//
+//===-- Bounds --------------------------------------------------------------------------------===//
 
 std::optional<int64_t> upperBound(Value value) {
   if (auto constant = tile::constantOf(value))
@@ -479,8 +496,10 @@ std::optional<int64_t> upperBound(Value value) {
         auto a = upperBound(op->getOperand(0)), b = upperBound(op->getOperand(1));
         return a && b ? std::optional<int64_t>(std::min(*a, *b)) : a ? a : b;
       })
-      .Case<arith::MaxSIOp>([&](Operation *) { return both([](int64_t a, int64_t b) { return std::max(a, b); }); })
-      .Case<arith::AddIOp>([&](Operation *) { return both([](int64_t a, int64_t b) { return a + b; }); })
+      .Case<arith::MaxSIOp>(
+          [&](Operation *) { return both([](int64_t a, int64_t b) { return std::max(a, b); }); })
+      .Case<arith::AddIOp>(
+          [&](Operation *) { return both([](int64_t a, int64_t b) { return a + b; }); })
       .Case<arith::SubIOp>([&](Operation *) -> std::optional<int64_t> {
         auto a = upperBound(op->getOperand(0)), b = tile::constantOf(op->getOperand(1));
         return a && b ? std::optional<int64_t>(*a - *b) : std::nullopt;
@@ -493,7 +512,8 @@ std::optional<int64_t> upperBound(Value value) {
         auto b = tile::constantOf(op->getOperand(1));
         return b && *b > 0 ? std::optional<int64_t>(*b - 1) : std::nullopt;
       })
-      .Case<arith::IndexCastOp, arith::ExtSIOp>([&](Operation *) { return upperBound(op->getOperand(0)); })
+      .Case<arith::IndexCastOp, arith::ExtSIOp>(
+          [&](Operation *) { return upperBound(op->getOperand(0)); })
       .Default([](Operation *) { return std::nullopt; });
 }
 
@@ -523,7 +543,7 @@ std::optional<int64_t> boundByTiles(tile::ParallelOp op, unsigned dim) {
   return bound;
 }
 
-//===-- Index arithmetic and temporaries --------------------------------------------------------===//
+//===-- Index arithmetic and temporaries ------------------------------------------------------===//
 
 Value IndexMath::constant(int64_t value) {
   Value &known = constants[value];
@@ -621,7 +641,8 @@ Value LaunchState::trueConstant() {
   return builder.create<arith::ConstantIntOp>(math.location, 1, 1);
 }
 
-Value LaunchState::iota(Location location, ArrayRef<int64_t> shape, ArrayRef<int64_t> coefs, Type element) {
+Value LaunchState::iota(Location location, ArrayRef<int64_t> shape, ArrayRef<int64_t> coefs,
+                        Type element) {
   std::pair<Type, SmallVector<int64_t, 8>> key(element, SmallVector<int64_t, 8>(shape));
   key.second.append(coefs.begin(), coefs.end());
   for (auto &[known, tile] : iotas)
@@ -635,7 +656,8 @@ Value LaunchState::iota(Location location, ArrayRef<int64_t> shape, ArrayRef<int
   }
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointAfter(lastOfPrologue);
-  lastOfPrologue = builder.create<tile::IotaOp>(location, tile, offsets, sizes, math.constant(0), steps);
+  lastOfPrologue =
+      builder.create<tile::IotaOp>(location, tile, offsets, sizes, math.constant(0), steps);
   iotas.emplace_back(key, tile);
   return tile;
 }

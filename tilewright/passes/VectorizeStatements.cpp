@@ -8,10 +8,12 @@ using namespace mlir;
 
 namespace tilewright::passes::vectorize {
 
-//===-- Loads that wait -------------------------------------------------------------------------===//
+//===-- Loads that wait -----------------------------------------------------------------------===//
 
-/// True if an op with an effect that comes after `at` (or, with `inclusive`, inside it) still asks for `value`.
-bool Vectorizer::isNeededAfter(Value value, Operation *at, Context &context, bool inclusive, Value stored) {
+/// True if an op with an effect that comes after `at` (or, with `inclusive`, inside it) still asks
+/// for `value`.
+bool Vectorizer::isNeededAfter(Value value, Operation *at, Context &context, bool inclusive,
+                               Value stored) {
   SmallVector<Value> work = {value};
   DenseSet<Value> seen;
   while (!work.empty()) {
@@ -19,7 +21,8 @@ bool Vectorizer::isNeededAfter(Value value, Operation *at, Context &context, boo
     if (!seen.insert(next).second || next == stored || (next != value && findAny(next, context)))
       continue;
     for (Operation *user : next.getUsers()) {
-      if (isMemoryEffectFree(user) && user->getNumRegions() == 0 && !user->hasTrait<OpTrait::IsTerminator>()) {
+      if (isMemoryEffectFree(user) && user->getNumRegions() == 0 &&
+          !user->hasTrait<OpTrait::IsTerminator>()) {
         llvm::append_range(work, user->getResults());
         continue;
       }
@@ -38,10 +41,12 @@ bool Vectorizer::isNeededAfter(Value value, Operation *at, Context &context, boo
   return false;
 }
 
-void Vectorizer::saveLoads(Value bufferRoot, Operation *at, Context &context, bool inclusive, Value stored) {
+void Vectorizer::saveLoads(Value bufferRoot, Operation *at, Context &context, bool inclusive,
+                           Value stored) {
   for (Value value : llvm::make_early_inc_range(kept)) {
     const View *known = findAny(value, context);
-    if (!known || rootOf(known->buffer) != bufferRoot || !isNeededAfter(value, at, context, inclusive, stored))
+    if (!known || rootOf(known->buffer) != bufferRoot ||
+        !isNeededAfter(value, at, context, inclusive, stored))
       continue;
     View source = *known;
     bool isUnsigned = source.elementType().isUnsignedInteger();
@@ -79,7 +84,7 @@ void Vectorizer::saveLoadsWrittenIn(Operation *op, Context &context) {
     saveLoads(buffer, op, context, /*inclusive=*/true);
 }
 
-//===-- Scalar variables with a value per lane --------------------------------------------------===//
+//===-- Scalar variables with a value per lane ------------------------------------------------===//
 
 /// The tile of a variable.
 View Vectorizer::newVariable(Value variable) {
@@ -88,7 +93,8 @@ View Vectorizer::newVariable(Value variable) {
     if (variableDims.lookup(variable) & (1u << dim))
       dims.push_back(dim);
   Type element = cast<MemRefType>(variable.getType()).getElementType();
-  return variables[variable] = newTemporary(dims, element.isIndex() ? builder.getI64Type() : element);
+  return variables[variable] =
+             newTemporary(dims, element.isIndex() ? builder.getI64Type() : element);
 }
 
 /// A temporary for the lanes of a result.
@@ -125,7 +131,8 @@ void Vectorizer::startVariables(Context &context) {
     if (isa<tile::StoreOp>(first))
       continue;
     Type type = tile::scalarTypeOf(cast<MemRefType>(variable.getType()).getElementType());
-    Value initial = builder.create<tile::LoadOp>(math.location, type, variable, ValueRange(), FloatAttr());
+    Value initial =
+        builder.create<tile::LoadOp>(math.location, type, variable, ValueRange(), FloatAttr());
     emitFill(view, elementScalar(initial), context);
   }
 }
@@ -137,7 +144,8 @@ void Vectorizer::finishVariables(Context &context) {
       return !root->isProperAncestor(user) && !isa<tile::StoreOp>(user);
     });
     // In a loop around, this loop itself may read it the next time.
-    bool readsItself = llvm::any_of(variable.getUsers(), [&](Operation *user) { return isa<tile::LoadOp>(user); });
+    bool readsItself =
+        llvm::any_of(variable.getUsers(), [&](Operation *user) { return isa<tile::LoadOp>(user); });
     if (!isRead && !readsItself)
       continue;
     View view = variables[variable];
@@ -161,8 +169,8 @@ void Vectorizer::lastLane(Context &context, Dims dims, llvm::function_ref<void(C
     Value &lo = last.domain.lo[dim], &size = last.domain.size[dim];
     auto known = tile::constantOf(size);
     if (!known) {
-      Value some =
-          builder.create<arith::CmpIOp>(math.location, arith::CmpIPredicate::sgt, size, math.constant(0));
+      Value some = builder.create<arith::CmpIOp>(math.location, arith::CmpIPredicate::sgt, size,
+                                                 math.constant(0));
       any = any ? builder.create<arith::AndIOp>(math.location, any, some).getResult() : some;
     } else if (*known <= 0) {
       return;
@@ -180,7 +188,7 @@ void Vectorizer::lastLane(Context &context, Dims dims, llvm::function_ref<void(C
   emit(last);
 }
 
-//===-- Ops -------------------------------------------------------------------------------------===//
+//===-- Ops -----------------------------------------------------------------------------------===//
 
 LogicalResult Vectorizer::processBlock(Block &block, Context &context) {
   // Conditions may be rewritten on the way; new ops stand before the op that needs them.
@@ -214,7 +222,8 @@ LogicalResult Vectorizer::process(Operation *op, Context &context) {
     if (variableDims.lookup(alloc)) {
       View view = newVariable(alloc);
       Type scalar = tile::scalarTypeOf(view.elementType());
-      Value zero = builder.create<arith::ConstantOp>(op->getLoc(), cast<TypedAttr>(builder.getZeroAttr(scalar)));
+      Value zero = builder.create<arith::ConstantOp>(op->getLoc(),
+                                                     cast<TypedAttr>(builder.getZeroAttr(scalar)));
       emitFill(view, zero, context);
     } else {
       scalars.map(alloc.getResult(), builder.clone(*op)->getResult(0));
@@ -250,28 +259,30 @@ void Vectorizer::processLoad(tile::LoadOp op, Context &context) {
   if (llvm::all_of(op.getIndices(), [&](Value index) { return isUniform(index); })) {
     // Where perhaps no lane is active the index may be anything: keep it in the tile.
     SmallVector<Value> indices;
-    for (auto [index, extent] : llvm::zip(op.getIndices(), cast<MemRefType>(buffer.getType()).getShape())) {
+    for (auto [index, extent] :
+         llvm::zip(op.getIndices(), cast<MemRefType>(buffer.getType()).getShape())) {
       Value scalar = scalarOf(index);
       if (maybeNobody)
         scalar = math.min(math.max(scalar, math.constant(0)), math.constant(extent - 1));
       indices.push_back(scalar);
     }
-    Value loaded =
-        builder.create<tile::LoadOp>(op.getLoc(), result.getType(), buffer, indices, op.getPadAttr());
+    Value loaded = builder.create<tile::LoadOp>(op.getLoc(), result.getType(), buffer, indices,
+                                                op.getPadAttr());
     scalars.map(result, loaded);
     return;
   }
   LoadInfo info = classify(buffer, op.getIndices(), /*isLoad=*/true);
   if (info.kind == LoadInfo::Tile && context.mask && !staysInBounds(buffer, op.getIndices())) {
     info.kind = LoadInfo::Scalar;
-    info.blocking = "a masked load of '" + tile::nameOf(buffer).str() + "' may be out of bounds in masked lanes";
+    info.blocking = "a masked load of '" + tile::nameOf(buffer).str() +
+                    "' may be out of bounds in masked lanes";
   }
   info.masked = context.mask != nullptr;
   loads[result] = std::move(info);
   pending.push_back(result);
 }
 
-//===-- Stores ----------------------------------------------------------------------------------===//
+//===-- Stores --------------------------------------------------------------------------------===//
 
 void Vectorizer::processStore(tile::StoreOp op, Context &context) {
   Value value = op.getValue();
@@ -283,8 +294,9 @@ void Vectorizer::processStore(tile::StoreOp op, Context &context) {
   Value buffer = scalars.lookupOrDefault(op.getBuffer());
   LoadInfo target = classify(buffer, op.getIndices(), /*isLoad=*/false);
   // A computed value with more uses is read from the tile afterwards.
-  bool keeps = target.kind == LoadInfo::Tile && !context.mask && !isUniform(value) && !value.hasOneUse() &&
-               value.getDefiningOp() && !loads.contains(value) && !affineOf(value) && !findAny(value, context) &&
+  bool keeps = target.kind == LoadInfo::Tile && !context.mask && !isUniform(value) &&
+               !value.hasOneUse() && value.getDefiningOp() && !loads.contains(value) &&
+               !affineOf(value) && !findAny(value, context) &&
                target.view.dims() == dimsOf(value) && (context.active & ~target.view.dims()) == 0;
   saveLoads(rootOf(buffer), op, context, /*inclusive=*/false, keeps ? value : Value());
   if (target.kind == LoadInfo::Scalar)
@@ -295,7 +307,8 @@ void Vectorizer::processStore(tile::StoreOp op, Context &context) {
   if (context.mask) {
     bool onChip = tile::isOnChip(dst.scope());
     if (!onChip)
-      return storeScalarLoop(op, context, "a store outside the chip under a condition that is no box");
+      return storeScalarLoop(op, context,
+                             "a store outside the chip under a condition that is no box");
     if (dimsOf(context.mask) & missing)
       return storeScalarLoop(op, context, "lanes under a condition store to one element");
     if (!staysInBounds(buffer, op.getIndices()))
@@ -333,12 +346,15 @@ void Vectorizer::storeLanes(Value value, const View &dst, Context &context) {
   Value opposite = negated.lookup(context.mask);
   if (!opposite && isUniform(value)) {
     Operation *def = context.mask.getDefiningOp();
-    opposite = negate(context.mask, def ? def->getNextNode() : &root.getBody().front().front(), /*afresh=*/false);
+    opposite = negate(context.mask, def ? def->getNextNode() : &root.getBody().front().front(),
+                      /*afresh=*/false);
   }
-  bool swaps = opposite && (isUniform(value) || (!findAny(context.mask, context) && findAny(opposite, context)));
+  bool swaps = opposite && (isUniform(value) ||
+                            (!findAny(context.mask, context) && findAny(opposite, context)));
   if (isUniform(value)) {
     View mask = materialize(opposite, context);
-    emitElementwise(Fn::Select, dst, {mask, dst}, elementScalar(scalarOf(value)), false, Round::Rint, context);
+    emitElementwise(Fn::Select, dst, {mask, dst}, elementScalar(scalarOf(value)), false,
+                    Round::Rint, context);
     return;
   }
   Operand lanes = operand(value, sign, context);
@@ -366,7 +382,8 @@ void Vectorizer::storeGlobal(Value value, const View &dst, Context &context) {
   std::optional<View> source = tileBehind(value);
   // The copy converts floats as the cast would.
   if (!source)
-    if (Operation *cast = value.getDefiningOp(); cast && isa<arith::TruncFOp, arith::ExtFOp>(cast)) {
+    if (Operation *cast = value.getDefiningOp();
+        cast && isa<arith::TruncFOp, arith::ExtFOp>(cast)) {
       source = tileBehind(cast->getOperand(0));
       if (!fits(source))
         source.reset();
@@ -408,10 +425,10 @@ void Vectorizer::storeScalarLoop(tile::StoreOp op, Context &context, StringRef r
   });
 }
 
-//===-- Atomics and other ops -------------------------------------------------------------------===//
+//===-- Atomics and other ops -----------------------------------------------------------------===//
 
-/// One atomic over a box for the dimensions that the destination follows, in a loop over the others: the lanes that meet
-/// in one element keep their order.
+/// One atomic over a box for the dimensions that the destination follows, in a loop over the
+/// others: the lanes that meet in one element keep their order.
 void Vectorizer::processAtomic(tile::AtomicOp op, Context &context) {
   Box target = op.getBox(0);
   Value buffer = scalars.lookupOrDefault(target.buffer);
@@ -420,7 +437,8 @@ void Vectorizer::processAtomic(tile::AtomicOp op, Context &context) {
   Dims all = context.active;
   std::optional<LoadInfo> source;
   if (!op.getScalar())
-    source = classify(scalars.lookupOrDefault(op.getBox(1).buffer), op.getBox(1).offsets, /*isLoad=*/true);
+    source = classify(scalars.lookupOrDefault(op.getBox(1).buffer), op.getBox(1).offsets,
+                      /*isLoad=*/true);
   Dims looped = all & ~info.view.dims();
   bool whole = info.kind != LoadInfo::Scalar && info.view.dims() != 0 && !context.mask &&
                (!source || source->kind != LoadInfo::Scalar);
@@ -457,8 +475,8 @@ void Vectorizer::processAtomic(tile::AtomicOp op, Context &context) {
     boxOf(info.view, row, buffers, offsets, sizes);
     if (lanes.buffer)
       boxOf(lanes, row, buffers, offsets, sizes);
-    builder.create<tile::AtomicOp>(op.getLoc(), buffers, offsets, sizes, uniform ? scalarOf(op.getScalar()) : Value(),
-                                   op.getKind());
+    builder.create<tile::AtomicOp>(op.getLoc(), buffers, offsets, sizes,
+                                   uniform ? scalarOf(op.getScalar()) : Value(), op.getKind());
   });
 }
 
@@ -478,7 +496,8 @@ void Vectorizer::processOther(Operation *op, Context &context) {
   }
   fallback(op, "'" + op->getName().getStringRef() + "' runs once per lane");
   for (Value operand : op->getOperands())
-    if (!isUniform(operand) && !loads.contains(operand) && !affineOf(operand) && operand.getDefiningOp())
+    if (!isUniform(operand) && !loads.contains(operand) && !affineOf(operand) &&
+        operand.getDefiningOp())
       materialize(operand, context);
   Dims all = context.active;
   forEachLane(context, all, [&](Lane &lane) {
@@ -488,276 +507,6 @@ void Vectorizer::processOther(Operation *op, Context &context) {
                                                               : laneValue(operand, lane, context));
     builder.clone(*op, mapping);
   });
-}
-
-//===-- Control flow ----------------------------------------------------------------------------===//
-
-LogicalResult Vectorizer::processNested(tile::ParallelOp op, Context &context) {
-  for (Value extent : op.getExtents())
-    if (!isUniform(extent))
-      return op.emitOpError("extent of a nested loop depends on the lanes of the outer one");
-  saveLoadsWrittenIn(op, context);
-  Context inner(context);
-  enter(op, inner);
-  return processBlock(op.getBody().front(), inner);
-}
-
-LogicalResult Vectorizer::processUniformIf(scf::IfOp op, Context &context) {
-  SmallVector<Type> types;
-  SmallVector<std::optional<View>> tiles;
-  for (Value result : op.getResults()) {
-    tiles.emplace_back();
-    if (isUniform(result)) {
-      types.push_back(result.getType());
-      continue;
-    }
-    tiles.back() = tileFor(result);
-  }
-  bool hasElse = !op.getElseRegion().empty();
-  auto branch = builder.create<scf::IfOp>(op.getLoc(), types, scalarOf(op.getCondition()), hasElse);
-  for (bool side : {true, false}) {
-    if (!side && !hasElse)
-      continue;
-    OpBuilder::InsertionGuard guard(builder);
-    Block *block = side ? branch.thenBlock() : branch.elseBlock();
-    builder.setInsertionPointToStart(block);
-    Context inner(context);
-    Block &from = side ? op.getThenRegion().front() : op.getElseRegion().front();
-    if (failed(processBlock(from, inner)))
-      return failure();
-    SmallVector<Value> uniform;
-    for (auto [yielded, result, tile] : llvm::zip(from.getTerminator()->getOperands(), op.getResults(), tiles)) {
-      if (tile)
-        evaluate(yielded, *tile, inner);
-      else
-        uniform.push_back(scalarOf(yielded));
-    }
-    if (types.empty())
-      continue;
-    builder.create<scf::YieldOp>(op.getLoc(), uniform);
-  }
-  unsigned next = 0;
-  for (auto [result, tile] : llvm::zip(op.getResults(), tiles)) {
-    if (tile)
-      context.memo[{result, false}] = *tile;
-    else
-      scalars.map(result, branch.getResult(next++));
-  }
-  return success();
-}
-
-/// Puts the mask of a branch in memory.
-void Vectorizer::takeMask(Context &inner, Context &outer) {
-  Value mask = inner.mask;
-  if (!mask || mask == outer.mask)
-    return;
-  if (Value opposite = negated.lookup(mask))
-    mask = opposite; // stores swap their operands instead
-  // Where the box is the same, what the mask is made of stays known outside.
-  if (inner.domain.lo == outer.domain.lo && inner.domain.size == outer.domain.size) {
-    materialize(mask, outer);
-    return;
-  }
-  Value own = std::exchange(inner.mask, outer.mask);
-  materialize(mask, inner);
-  inner.mask = own;
-}
-
-/// Writes a result of a branch or loop where `mask` says so; lanes that are off anyway may get anything.
-void Vectorizer::mergeResult(Value value, const View &dst, Context &context, Value mask) {
-  if (dependsOnMask(value, context))
-    materialize(value, context);
-  Context merge(context);
-  merge.mask = mask;
-  storeLanes(value, dst, merge);
-}
-
-LogicalResult Vectorizer::processIf(scf::IfOp op, Context &context) {
-  Value condition = op.getCondition();
-  if (isUniform(condition)) {
-    saveLoadsWrittenIn(op, context);
-    return processUniformIf(op, context);
-  }
-
-  bool hasElse = !op.getElseRegion().empty() &&
-                 (op.getNumResults() != 0 || !llvm::hasSingleElement(op.getElseRegion().front()));
-  // `own` masks say which lanes of those here take the branch; a result needs no more.
-  Context onTrue(context), onFalse(context);
-  Value ownTrue, ownFalse;
-  for (bool side : {true, false}) {
-    if (!side && !hasElse)
-      continue;
-    Context &inner = side ? onTrue : onFalse;
-    Value &own = side ? ownTrue : ownFalse;
-    inner.narrowed = true;
-    inner.mask = nullptr;
-    restrict(inner, condition, /*negated=*/!side, op);
-    own = inner.mask;
-    inner.mask = context.mask;
-    // Masks are taken before a branch can change what they read.
-    if (own && op.getNumResults()) {
-      inner.mask = own;
-      takeMask(inner, context);
-    }
-    inner.mask = conjunction(context.mask, own, op);
-    takeMask(inner, context);
-  }
-  saveLoadsWrittenIn(op, context);
-  SmallVector<View> tiles;
-  for (Value result : op.getResults())
-    tiles.push_back(tileFor(result));
-  // Where the branches write nothing, the else values can be written everywhere first.
-  bool writesNothing = !op->walk([](Operation *inner) {
-                            bool pure = isa<tile::LoadOp, scf::IfOp, scf::YieldOp>(inner) || isMemoryEffectFree(inner);
-                            return pure ? WalkResult::advance() : WalkResult::interrupt();
-                          }).wasInterrupted();
-  bool elseFirst = hasElse && writesNothing;
-  for (bool side : {!elseFirst, elseFirst}) {
-    if (!side && !hasElse)
-      continue;
-    Context &inner = side ? onTrue : onFalse;
-    Block &from = side ? op.getThenRegion().front() : op.getElseRegion().front();
-    if (failed(processBlock(from, inner)))
-      return failure();
-    for (auto [yielded, tile] : llvm::zip(from.getTerminator()->getOperands(), tiles)) {
-      Value own = side ? ownTrue : ownFalse;
-      mergeResult(yielded, tile, inner, !side && elseFirst ? Value() : own);
-    }
-  }
-  for (auto [result, tile] : llvm::zip(op.getResults(), tiles))
-    context.memo[{result, false}] = tile;
-  return success();
-}
-
-LogicalResult Vectorizer::processFor(scf::ForOp op, Context &context) {
-  if (!isUniform(op.getLowerBound()) || !isUniform(op.getStep()))
-    return op.emitOpError("starts at a bound that depends on the lanes of tile.parallel; start at a common one");
-  saveLoadsWrittenIn(op, context);
-  // A bound per lane: run to the largest, under the mask `iv < bound`.
-  Value upper = scalarOf(op.getUpperBound());
-  bool ragged = !isUniform(op.getUpperBound());
-  if (ragged) {
-    fallback(op, "the bound of an inner loop depends on the lanes");
-    Type i64 = builder.getI64Type();
-    auto local = tile::ScopeAttr::get(builder.getContext(), tile::Scope::Local);
-    View limit;
-    limit.buffer = builder.create<tile::AllocOp>(
-        op.getLoc(), MemRefType::get({}, i64, MemRefLayoutAttrInterface(), local), "bound");
-    Value low = elementScalar(math.toIndex(scalarOf(op.getLowerBound())));
-    builder.create<tile::StoreOp>(op.getLoc(), low, limit.buffer, ValueRange());
-    if (op.getUpperBound().getDefiningOp())
-      materialize(op.getUpperBound(), context);
-    forEachLane(context, dimsOf(op.getUpperBound()), [&](Lane &lane) {
-      Value bound = elementScalar(math.toIndex(laneValue(op.getUpperBound(), lane, context)));
-      Value old = builder.create<tile::LoadOp>(op.getLoc(), i64, limit.buffer, ValueRange(), FloatAttr());
-      Value more = builder.create<arith::MaxSIOp>(op.getLoc(), old, bound);
-      builder.create<tile::StoreOp>(op.getLoc(), more, limit.buffer, ValueRange());
-    });
-    upper = builder.create<tile::LoadOp>(op.getLoc(), i64, limit.buffer, ValueRange(), FloatAttr());
-    upper = builder.create<arith::IndexCastOp>(op.getLoc(), builder.getIndexType(), upper);
-    if (!op.getUpperBound().getType().isIndex())
-      upper = builder.create<arith::IndexCastOp>(op.getLoc(), op.getUpperBound().getType(), upper);
-  }
-  SmallVector<Value> inits;
-  SmallVector<std::optional<View>> tiles;
-  for (auto [result, initial] : llvm::zip(op.getResults(), op.getInits())) {
-    tiles.emplace_back();
-    if (isUniform(result)) {
-      inits.push_back(scalarOf(initial));
-      continue;
-    }
-    tiles.back() = tileFor(result);
-    evaluate(initial, *tiles.back(), context);
-  }
-  auto loop = builder.create<scf::ForOp>(op.getLoc(), scalarOf(op.getLowerBound()), upper, scalarOf(op.getStep()), inits);
-  loop->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  scalars.map(op.getInductionVar(), loop.getInductionVar());
-  Context inner(context);
-  unsigned next = 0;
-  for (auto [argument, tile] : llvm::zip(op.getRegionIterArgs(), tiles)) {
-    if (tile)
-      inner.memo[{argument, false}] = *tile;
-    else
-      scalars.map(argument, loop.getRegionIterArg(next++));
-  }
-  Value active; // lanes whose bound is not reached
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(loop.getBody());
-    if (ragged) {
-      OpBuilder body(&op.getBody()->front());
-      active = body.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::slt, op.getInductionVar(),
-                                                op.getUpperBound());
-      addDims(active, dimsOf(op.getUpperBound()));
-      Value mask = active;
-      if (inner.mask) {
-        mask = body.create<arith::AndIOp>(op.getLoc(), inner.mask, active);
-        addDims(mask, dimsOf(inner.mask) | dimsOf(active));
-      }
-      inner.mask = context.mask;
-      materialize(active, inner);
-      inner.mask = mask;
-      takeMask(inner, context);
-    }
-    if (failed(processBlock(*op.getBody(), inner)))
-      return failure();
-    // All yielded values are computed before any argument changes.
-    SmallVector<Value> uniform;
-    SmallVector<std::pair<Value, View>> varying;
-    for (auto [yielded, tile] : llvm::zip(op.getYieldedValues(), tiles)) {
-      if (tile)
-        varying.emplace_back(yielded, *tile);
-      else
-        uniform.push_back(scalarOf(yielded));
-    }
-    if (varying.size() > 1)
-      for (auto &[yielded, tile] : varying)
-        if (!isUniform(yielded)) {
-          View fresh = newTemporary(tile.map, tile.elementType());
-          evaluate(yielded, fresh, inner);
-          inner.memo[{yielded, false}] = fresh;
-        }
-    for (auto &[yielded, tile] : varying)
-      mergeResult(yielded, tile, inner, active);
-    if (!inits.empty())
-      builder.create<scf::YieldOp>(op.getLoc(), uniform);
-  }
-  next = 0;
-  for (auto [result, tile] : llvm::zip(op.getResults(), tiles)) {
-    if (tile)
-      context.memo[{result, false}] = *tile;
-    else
-      scalars.map(result, loop.getResult(next++));
-  }
-  return success();
-}
-
-//===-- The whole loop --------------------------------------------------------------------------===//
-
-LogicalResult Vectorizer::run() {
-  math.location = root.getLoc();
-  builder.setInsertionPoint(root);
-  Context context;
-  if (failed(addDimensions(root, context)))
-    return failure();
-  enter(root, context);
-  // Nested loops add dimensions whose box is set when they are met.
-  LogicalResult result = success();
-  root.getBody().walk<WalkOrder::PreOrder>([&](tile::ParallelOp inner) {
-    if (succeeded(result))
-      result = addDimensions(inner, context);
-  });
-  if (failed(result))
-    return failure();
-  computeDims();
-  simplifyBranches(root, [&](Value value) { return !isUniform(value); });
-  computeDims();
-  startVariables(context);
-  if (failed(processBlock(root.getBody().front(), context)))
-    return failure();
-  math.location = root.getLoc();
-  finishVariables(context);
-  return success();
 }
 
 } // namespace tilewright::passes::vectorize
