@@ -70,14 +70,18 @@ class Program:
         if pick < 0.55:
             return iv
         if pick < 0.7:
-            return self.op(f"arith.addi {iv}, {self.index(self.random.randint(0, EXTENT - bound))} : index")
+            return self.op(
+                f"arith.addi {iv}, {self.index(self.random.randint(0, EXTENT - bound))} : index"
+            )
         if pick < 0.75:
             return self.op(f"arith.subi {self.index(bound - 1)}, {iv} : index")
         if pick < 0.8:
             twice = self.op(f"arith.muli {iv}, {self.index(2)} : index")
             return self.op(f"arith.addi {twice}, {self.index(self.random.randint(0, 1))} : index")
         if pick < 0.87:
-            return self.op(f"arith.floordivsi {iv}, {self.index(self.random.choice([2, 3, 4]))} : index")
+            return self.op(
+                f"arith.floordivsi {iv}, {self.index(self.random.choice([2, 3, 4]))} : index"
+            )
         if pick < 0.93:
             return self.op(f"arith.remsi {iv}, {self.index(self.random.choice([2, 3, 4]))} : index")
         table = self.random.choice([b for b in self.buffers if b.element == "i32" and b.rank == 1])
@@ -99,15 +103,30 @@ class Program:
         return [make() for _ in range(buffer.rank)]
 
     def load(self, buffer: Buffer, indices: list[str]) -> str:
-        pad = " {pad = 2.0 : f64}" if buffer.scope == GLOBAL and buffer.element != "i1" and self.random.random() < 0.2 else ""
-        return self.op(f"tile.load {buffer.name}[{', '.join(indices)}]{pad} : {buffer.type} -> {buffer.scalar}")
+        pad = (
+            " {pad = 2.0 : f64}"
+            if buffer.scope == GLOBAL and buffer.element != "i1" and self.random.random() < 0.2
+            else ""
+        )
+        return self.op(
+            f"tile.load {buffer.name}[{', '.join(indices)}]{pad} : {buffer.type} -> {buffer.scalar}"
+        )
 
     # Values.
 
     def convert(self, value: str, have: str, want: str) -> str:
         if have == want:
             return value
-        width = {"f32": 32, "f16": 16, "bf16": 16, "i1": 1, "i8": 8, "i32": 32, "i64": 64, "index": 64}
+        width = {
+            "f32": 32,
+            "f16": 16,
+            "bf16": 16,
+            "i1": 1,
+            "i8": 8,
+            "i32": 32,
+            "i64": 64,
+            "index": 64,
+        }
         isFloat = have in FLOATS
         if want == "i1":
             if isFloat:
@@ -117,20 +136,25 @@ class Program:
             if isFloat or want in FLOATS:
                 middle = self.convert(value, have, "i32")
                 return self.convert(middle, "i32", want)
-            if "i1" == have:
+            if have == "i1":
                 return self.op(f"arith.index_castui {value} : i1 to index")
             return self.op(f"arith.index_cast {value} : {have} to {want}")
         if isFloat and want in FLOATS:
             if width[have] == width[want]:
                 return self.convert(self.convert(value, have, "f32"), "f32", want)
-            return self.op(f"arith.{'extf' if width[want] > width[have] else 'truncf'} {value} : {have} to {want}")
+            name = "extf" if width[want] > width[have] else "truncf"
+            return self.op(f"arith.{name} {value} : {have} to {want}")
         if isFloat:
-            return self.op(f"arith.{self.random.choice(['fptosi', 'fptoui'])} {value} : {have} to {want}")
+            return self.op(
+                f"arith.{self.random.choice(['fptosi', 'fptoui'])} {value} : {have} to {want}"
+            )
         if want in FLOATS:
             name = "uitofp" if have == "i1" or self.random.random() < 0.2 else "sitofp"
             return self.op(f"arith.{name} {value} : {have} to {want}")
         if width[want] > width[have]:
-            return self.op(f"arith.{self.random.choice(['extsi', 'extui'])} {value} : {have} to {want}")
+            return self.op(
+                f"arith.{self.random.choice(['extsi', 'extui'])} {value} : {have} to {want}"
+            )
         return self.op(f"arith.trunci {value} : {have} to {want}")
 
     def leaf(self, kind: str) -> str:
@@ -163,21 +187,56 @@ class Program:
             a, b = self.value(kind, depth - 1), self.value(kind, depth - 1)
             return self.op(f"arith.select {self.condition()}, {a}, {b} : {kind}")
         if pick < 0.22:
-            return self.convert(self.value(other := self.random.choice(FLOATS + INTS), depth - 1), other, kind)
+            return self.convert(
+                self.value(other := self.random.choice(FLOATS + INTS), depth - 1), other, kind
+            )
         if pick < 0.3 and self.nesting < 2:
             return self.ifValue(kind)
         a = self.value(kind, depth - 1)
         if kind in FLOATS:
             if pick < 0.5:
-                name = self.random.choice(["math.exp", "math.absf", "arith.negf", "math.floor", "math.tanh", "math.erf",
-                                           "math.roundeven", "math.ceil", "math.cos"])
+                name = self.random.choice(
+                    [
+                        "math.exp",
+                        "math.absf",
+                        "arith.negf",
+                        "math.floor",
+                        "math.tanh",
+                        "math.erf",
+                        "math.roundeven",
+                        "math.ceil",
+                        "math.cos",
+                    ]
+                )
                 return self.op(f"{name} {a} : {kind}")
-            name = self.random.choice(["addf", "subf", "mulf", "divf", "maximumf", "minnumf", "maxnumf", "minimumf"])
+            name = self.random.choice(
+                ["addf", "subf", "mulf", "divf", "maximumf", "minnumf", "maxnumf", "minimumf"]
+            )
             return self.op(f"arith.{name} {a}, {self.value(kind, depth - 1)} : {kind}")
         if pick < 0.4 and kind != "index":
             return self.op(f"math.{self.random.choice(['absi', 'ctpop'])} {a} : {kind}")
-        name = self.random.choice(["addi", "subi", "muli", "divsi", "divui", "remsi", "remui", "floordivsi", "andi", "ori",
-                                   "xori", "maxsi", "maxui", "minsi", "minui", "shli", "shrsi", "shrui"])
+        name = self.random.choice(
+            [
+                "addi",
+                "subi",
+                "muli",
+                "divsi",
+                "divui",
+                "remsi",
+                "remui",
+                "floordivsi",
+                "andi",
+                "ori",
+                "xori",
+                "maxsi",
+                "maxui",
+                "minsi",
+                "minui",
+                "shli",
+                "shrsi",
+                "shrui",
+            ]
+        )
         b = self.value(kind, depth - 1)
         if name.startswith("sh"):
             b = self.op(f"arith.andi {b}, {self.constant(7, kind)} : {kind}")
@@ -202,7 +261,9 @@ class Program:
         if kind in FLOATS:
             names = ["oeq", "une", "olt", "oge", "ogt", "ole", "ult", "uno", "ord", "one", "ueq"]
             return self.op(f"arith.cmpf {self.random.choice(names)}, {a}, {b} : {kind}")
-        return self.op(f"arith.cmpi {self.random.choice([compare, 'ult', 'uge'])}, {a}, {b} : {kind}")
+        return self.op(
+            f"arith.cmpi {self.random.choice([compare, 'ult', 'uge'])}, {a}, {b} : {kind}"
+        )
 
     def scoped(self, body) -> None:
         """Runs `body` one level deeper; values made there stay there."""
@@ -228,16 +289,19 @@ class Program:
     def store(self) -> None:
         if self.variables and self.random.random() < 0.15:
             buffer = self.random.choice(self.variables)
-            self.emit(f"tile.store {self.value(buffer.scalar)}, {buffer.name}[] : {buffer.scalar}, {buffer.type}")
+            self.storeTo(buffer, [])
             return
         buffer = self.random.choice(self.buffers)
-        indices = self.indices(buffer)
+        self.storeTo(buffer, self.indices(buffer))
+
+    def storeTo(self, buffer: Buffer, indices: list[str]) -> None:
         value = self.value(buffer.scalar)
-        self.emit(f"tile.store {value}, {buffer.name}[{', '.join(indices)}] : {buffer.scalar}, {buffer.type}")
+        place = f"{buffer.name}[{', '.join(indices)}]"
+        self.emit(f"tile.store {value}, {place} : {buffer.scalar}, {buffer.type}")
 
     def guarded(self) -> None:
         """A load or store that is in bounds under its condition only."""
-        iv, bound = self.random.choice(self.ivs)
+        iv = self.random.choice(self.ivs)[0]
         shift = self.random.randint(1, 3)
         tile = self.random.choice([b for b in self.buffers if b.scope == TILE and b.rank == 1])
         condition = self.op(f"arith.cmpi sge, {iv}, {self.index(shift)} : index")
@@ -259,8 +323,8 @@ class Program:
         ones = ", ".join([self.index(1) for _ in indices])
         kind = self.random.choice(["sum", "max", "min"])
         value = self.value(buffer.scalar)
-        self.emit(f"tile.atomic <{kind}> ({buffer.name}[{', '.join(indices)}] [{ones}] : {buffer.type}) scalar {value} : "
-                  f"{buffer.scalar}")
+        box = f"{buffer.name}[{', '.join(indices)}] [{ones}] : {buffer.type}"
+        self.emit(f"tile.atomic <{kind}> ({box}) scalar {value} : {buffer.scalar}")
 
     def statement(self) -> None:
         pick = self.random.random()
@@ -291,13 +355,18 @@ class Program:
         if self.random.random() < 0.15 and self.ivs:
             end = self.op(f"arith.minsi {self.random.choice(self.ivs)[0]}, {self.index(3)} : index")
         initial = self.value(kind, 1)
-        self.emit(f"{name} = scf.for {iv} = {start} to {end} step {step} iter_args({acc} = {initial}) -> ({kind}) {{")
+        self.emit(
+            f"{name} = scf.for {iv} = {start} to {end} step {step} "
+            f"iter_args({acc} = {initial}) -> ({kind}) {{"
+        )
 
         def body() -> None:
             self.values.append((acc, kind))
             self.values.append((iv, "index"))
             self.block()
-            more = self.op(f"arith.{'addf' if kind == 'f32' else 'addi'} {acc}, {self.value(kind, 1)} : {kind}")
+            more = self.op(
+                f"arith.{'addf' if kind == 'f32' else 'addi'} {acc}, {self.value(kind, 1)} : {kind}"
+            )
             self.emit(f"scf.yield {more} : {kind}")
 
         self.scoped(body)
@@ -330,8 +399,16 @@ class Program:
         self.emit("}")
 
     def text(self) -> str:
-        elements = ["f32", "f16", "i32", self.random.choice(["bf16", "i8", "ui8", "ui32", "i64", "si32", "i1"])]
-        tensors = [Buffer(f"%g{i}", self.random.choice([1, 2, 2]), e, GLOBAL) for i, e in enumerate(elements)]
+        elements = [
+            "f32",
+            "f16",
+            "i32",
+            self.random.choice(["bf16", "i8", "ui8", "ui32", "i64", "si32", "i1"]),
+        ]
+        tensors = [
+            Buffer(f"%g{i}", self.random.choice([1, 2, 2]), e, GLOBAL)
+            for i, e in enumerate(elements)
+        ]
         tensors.append(Buffer("%g4", 1, "i32", GLOBAL))
         tiles = []
         for i, tensor in enumerate(tensors):
@@ -349,7 +426,10 @@ class Program:
         boxes = {}
         for tensor, tile in zip(tensors, tiles, strict=False):
             zeros, sizes = ", ".join(["%zero"] * tile.rank), ", ".join(["%all"] * tile.rank)
-            boxes[tile] = (f"{tile.name}[{zeros}] [{sizes}] : {tile.type}", f"{tensor.name}[{zeros}] [{sizes}] : {tensor.type}")
+            boxes[tile] = (
+                f"{tile.name}[{zeros}] [{sizes}] : {tile.type}",
+                f"{tensor.name}[{zeros}] [{sizes}] : {tensor.type}",
+            )
             self.emit(f"tile.copy ({boxes[tile][0]}, {boxes[tile][1]})")
         for i, element in enumerate(self.random.sample(["f32", "i32", "f16"], 1)):
             variable = Buffer(f"%x{i}", 0, element, LOCAL)
@@ -362,14 +442,18 @@ class Program:
             loaded = self.op(f"tile.load {variable.name}[] : {variable.type} -> {variable.scalar}")
             final = self.convert(loaded, variable.scalar, "f32")
             self.emit(f"tile.store {final}, %t5[%zero] : f32, {tiles[5].type}")
-        for tile, (mine, theirs) in boxes.items():
+        for mine, theirs in boxes.values():
             self.emit(f"tile.copy ({theirs}, {mine})")
-        self.emit(f"tile.copy (%out[%id, %zero] [%c1, %all] : memref<2x{EXTENT}xf32, {GLOBAL}>, "
-                  f"%t5[%zero] [%all] : {tiles[5].type})")
+        self.emit(
+            f"tile.copy (%out[%id, %zero] [%c1, %all] : memref<2x{EXTENT}xf32, {GLOBAL}>, "
+            f"%t5[%zero] [%all] : {tiles[5].type})"
+        )
         self.depth -= 1
         self.emit("}")
-        head = (f"func.func @main({arguments}, %out: memref<2x{EXTENT}xf32, {GLOBAL}>, %n: index, %off: index, "
-                "%limit: index) {\n  %c1 = arith.constant 1 : index\n")
+        head = (
+            f"func.func @main({arguments}, %out: memref<2x{EXTENT}xf32, {GLOBAL}>, "
+            "%n: index, %off: index, %limit: index) {\n  %c1 = arith.constant 1 : index\n"
+        )
         return head + "\n".join(self.lines) + "\n  return\n}\n"
 
 
@@ -384,7 +468,9 @@ def values(output: str) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--bin", default="build/bin", help="folder of the tools")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
@@ -403,7 +489,9 @@ def main() -> int:
             print(f"seed {seed}: the program itself fails: {error.strip().splitlines()[:1]}")
             (keep / f"{seed}-skipped.mlir").write_text(text)
             continue
-        code, lowered, error = run([f"{options.bin}/tilewright-opt", "--tile-vectorize-parallel"], text)
+        code, lowered, error = run(
+            [f"{options.bin}/tilewright-opt", "--tile-vectorize-parallel"], text
+        )
         fallbacks += error.count("fallback:")
         problem = ""
         if code != 0:
@@ -420,7 +508,9 @@ def main() -> int:
             failures += 1
             (keep / f"{seed}.mlir").write_text(text)
             print(f"seed {seed}: {problem} ({keep / f'{seed}.mlir'})", flush=True)
-    print(f"{options.count} programs, {failures} failures, {skipped} skipped, {fallbacks} fallbacks")
+    print(
+        f"{options.count} programs, {failures} failures, {skipped} skipped, {fallbacks} fallbacks"
+    )
     return 1 if failures else 0
 
 
