@@ -347,8 +347,9 @@ def diagnostics_error(diagnostics: Sequence[Any], name: str) -> Exception:
         operation = internal[0]["message"].partition(": ")[2]
         hint = (
             "This is a fault of the compiler. Please report it with the IR that "
-            "`tilewright run --dump-ir DIR` writes; --opt-level 0 may avoid it."
+            "`tilewright run --dump-ir DIR` writes"
         )
+        hint += "; --opt-level 0 may avoid it." if env.compile_settings().opt_level else "."
         text = f"kernel {name}: {first['message']}\n  in {operation[:300]}"
         return InternalError(describe(text, place, (hint,)))
     notes = []
