@@ -108,8 +108,9 @@ def search(
             best, best_time = kernel, time
             best.update_tuner_result(time, dict(config))
     if best is None:
-        text = "\n  ".join(failures[:5])
-        raise RuntimeError(f"no configuration of {len(configs)} worked:\n  {text}")
+        more = "".join(f"\n  also {f}" for f in failures[1:4])
+        first = failures[0] if failures else "there are none"
+        raise RuntimeError(f"no configuration of {len(configs)} worked; {first}{more}")
     best.ref_latency = reference
     return best
 

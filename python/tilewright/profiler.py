@@ -150,6 +150,10 @@ class Profiler:
         return self.kernel.params
 
     @property
+    def func(self) -> Kernel:
+        return self.kernel
+
+    @property
     def result_idx(self) -> list[int]:
         return self.kernel.out_idx
 
