@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import pytest
-
 import tilewright.language as T
-from tilewright import _core
 from tilewright.language import status
-from tilewright.language.builder import Builder, NoBuilderError
 from tilewright.language.buffer import TensorType
+from tilewright.language.builder import Builder, NoBuilderError
+
+from tilewright import _core
 
 
 def build(body):
@@ -145,7 +145,7 @@ def test_value_of_a_branch_does_not_leave_it():
         a[0, 0] = inside
 
     with pytest.raises(
-        _core.BuildError, match="used after its end, where it does not exist.*T.alloc_var"
+        _core.BuildError, match=r"used after its end, where it does not exist.*T.alloc_var"
     ):
         build(in_kernel(body))
 
@@ -161,9 +161,9 @@ def test_dynamic_tile():
 
 
 def test_outside_a_launch():
-    with pytest.raises(_core.BuildError, match="outside `with T.Kernel"):
+    with pytest.raises(_core.BuildError, match=r"outside `with T\.Kernel"):
         build(lambda a, b: tile())
-    with pytest.raises(_core.BuildError, match="outside `with T.Kernel"):
+    with pytest.raises(_core.BuildError, match=r"outside `with T\.Kernel"):
         build(lambda a, b: T.copy(a, a))
 
 
@@ -174,7 +174,7 @@ def test_outside_a_kernel():
 
 def test_sub_core_is_refused():
     def body(a, b):
-        with T.Kernel(1, is_npu=True) as (cid, vid):
+        with T.Kernel(1, is_npu=True) as (_, vid):
             a[vid, 0] = 1
 
     with pytest.raises(NotImplementedError, match="vector sub-core"):

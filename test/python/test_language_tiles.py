@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tile operations: copies and their extents, products, reductions, vector operations, control flow."""
+"""Tile operations: copies and their extents, products, reductions, vectors, control flow."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-
 import tilewright.language as T
-from tilewright import _core
-from tilewright.language.builder import Builder
 from tilewright.language.buffer import TensorType
+from tilewright.language.builder import Builder
+
+from tilewright import _core
 
 RNG = np.random.default_rng(7)
 
 
 def build(body, *params):
-    """A module from annotated parameters: (shape, type) are tensors, a third entry marks outputs."""
+    """A module for annotated parameters (shape, type); a third entry marks outputs."""
     with Builder("kernel") as builder:
         builder.set_location("kernel.py", 1)
         buffers = []
@@ -299,6 +299,9 @@ def test_vector_ops():
     np.testing.assert_allclose(vector_case(T.vexp, a), np.exp(a), rtol=1e-6)
     np.testing.assert_allclose(vector_case(T.vsigmoid, a), 1 / (1 + np.exp(-a)), rtol=1e-6)
     assert (vector_case(T.vrelu, a) == np.maximum(a, 0)).all()
+    assert (vector_case(T.vnot, a).view(np.int32) == ~a.view(np.int32)).all()
+    mask = RNG.integers(0, 2, (4, 8)).astype(bool)
+    assert (vector_case(T.vnot, mask) == ~mask).all()
 
 
 def test_vector_ops_on_rows_of_a_tile():

@@ -6,18 +6,18 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-
 import tilewright.language as T
-from tilewright import _core, dtypes
-from tilewright.language.builder import Builder
 from tilewright.language.buffer import TensorType
+from tilewright.language.builder import Builder
 from tilewright.language.symbols import Symbolic
+
+from tilewright import _core, dtypes
 
 NUMPY = {"bfloat16": ml_dtypes.bfloat16}
 
 
 def run(body, *arrays, outputs=(), scalars=()):
-    """Builds a kernel whose body gets the buffers, runs it on the interpreter, gives the outputs."""
+    """Builds a kernel whose body gets the buffers and runs it on the interpreter."""
     with Builder("kernel") as builder:
         builder.set_location("kernel.py", 1)
         params = [

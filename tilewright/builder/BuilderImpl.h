@@ -133,6 +133,7 @@ struct KernelBuilder::Impl {
   void verify(mlir::Operation *op);
   /// A tile that holds `box` converted to `type`.
   ResolvedBox converted(const ResolvedBox &box, DType type);
+  void invertBits(KernelBuilder &self, const ResolvedBox &src, const ResolvedBox &dst);
   void emitElementwise(Fn fn, llvm::ArrayRef<ResolvedBox> boxes, const std::optional<Value> &scalar,
                        bool scalarFirst, Round round,
                        llvm::ArrayRef<llvm::SmallVector<int64_t>> maps, DType scalarType);

@@ -187,6 +187,21 @@ void KernelBuilder::Impl::emitElementwise(Fn fn, ArrayRef<ResolvedBox> boxes,
                                              operand, fn, mapAttr, scalarFirst, round));
 }
 
+/// dst = ~src on the bits of floats, element by element.
+void KernelBuilder::Impl::invertBits(KernelBuilder &self, const ResolvedBox &src,
+                                     const ResolvedBox &dst) {
+  DType type = dst.buffer.dtype;
+  DType bits = bitsOf(type) == 64 ? DType::Int64 : bitsOf(type) == 32 ? DType::Int32 : DType::Int16;
+  std::vector<Value> lanes = self.beginParallel(dst.sizes), from, to;
+  for (size_t dim = 0; dim < lanes.size(); ++dim) {
+    from.push_back(binary("add", src.offsets[dim], lanes[dim]));
+    to.push_back(binary("add", dst.offsets[dim], lanes[dim]));
+  }
+  Value inverted = unary("not", self.bitcast(load(src.buffer, from), bits));
+  store(self.bitcast(inverted, type), dst.buffer, to);
+  self.endParallel();
+}
+
 void KernelBuilder::elementwise(const std::string &function, const std::vector<Source> &given,
                                 const Operand &dst, const std::vector<Value> &size,
                                 const std::string &rounding) {
@@ -279,6 +294,16 @@ void KernelBuilder::elementwise(const std::string &function, const std::vector<S
            " must be a bool tile, as T.vcmp makes it");
     if (!conversion && part.box->buffer.dtype != wanted)
       part.box = b.converted(*part.box, wanted);
+  }
+
+  if (isFloat(type) && (*fn == Fn::Not || *fn == Fn::And || *fn == Fn::Or || *fn == Fn::Xor)) {
+    if (*fn != Fn::Not || scalarAt >= 0)
+      fail(what + ": " + b.describe(to.buffer) +
+           " holds floats; bit operations need integer or bool tiles");
+    if (parts[0].box->sizes.size() != to.sizes.size())
+      fail(what + ": both tiles need the same rank");
+    b.invertBits(*this, *parts[0].box, to);
+    return;
   }
 
   // Shapes.

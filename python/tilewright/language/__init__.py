@@ -28,7 +28,6 @@ from .alloc import (
     empty,
 )
 from .buffer import (
-    Buffer,
     Element,
     FragmentBuffer,
     LocalBuffer,
@@ -37,6 +36,7 @@ from .buffer import (
     Tensor,
     TensorType,
 )
+from .buffer import Tensor as Buffer  # TileLang's older name
 from .builder import Builder, NoBuilderError, active, current
 from .expr import (
     Expr,
