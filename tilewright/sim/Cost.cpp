@@ -620,6 +620,8 @@ double computeCycles(const ResolvedOp &op, const Machine &chip) {
       return arithmetic(chip, dst, {&a, &b}, a.type, steps);
     return arithmetic(chip, dst, {&a}, a.type, steps);
   }
+  case TileOp::SelectScalar:
+    return arithmetic(chip, dst, {&b}, dst.type, {{"select", 1}});
   case TileOp::Select: {
     const ResolvedView &other = op.operands[3];
     return arithmetic(chip, dst, {&b, &other}, dst.type, {{"select", 1}});

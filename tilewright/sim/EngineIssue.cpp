@@ -21,6 +21,7 @@ unsigned sizeOwner(TileOp op, unsigned index) {
   case TileOp::Compare:
   case TileOp::CompareScalar:
   case TileOp::Select:
+  case TileOp::SelectScalar:
   case TileOp::Scan:
     return 0;
   case TileOp::Reduce:

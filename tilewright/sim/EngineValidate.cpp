@@ -40,6 +40,8 @@ OperandRule ruleOf(TileOp op, const Template &tmpl) {
     return {2, 1};
   case TileOp::Select:
     return {4, 0};
+  case TileOp::SelectScalar:
+    return {3, 1};
   case TileOp::Iota:
     return {1, tmpl.operands.empty() ? 1u : 1u + tmpl.operands[0].rank};
   case TileOp::ScalarLoad:

@@ -391,6 +391,7 @@ void dispatch(const Level &level, const Job &job) {
   case TileOp::Store:
   case TileOp::Copy:
   case TileOp::Select:
+  case TileOp::SelectScalar:
   case TileOp::Iota:
   case TileOp::Gather:
     return level.move(job);

@@ -208,6 +208,16 @@ void runMove(const Job &job) {
     return withBits(type, [&]<class E>(E) { copyBox<E>(job); });
   case TileOp::Select:
     return withBits(type, [&]<class E>(E) { selectBox<E>(job); });
+  case TileOp::SelectScalar:
+    return withBits(type, [&]<class E>(E) {
+      E value = E(fillBits(type, job.scalars[0]));
+      Job whole = job;
+      whole.operands[3] = whole.operands[0];
+      whole.operands[3].data = reinterpret_cast<std::byte *>(&value);
+      for (int64_t &stride : whole.operands[3].strides)
+        stride = 0;
+      selectBox<E>(whole);
+    });
   case TileOp::Iota:
     return iotaBox(job);
   case TileOp::Gather:

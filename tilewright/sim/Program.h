@@ -76,6 +76,7 @@ enum class TileOp : uint8_t {
   Compare,   ///< {dst I1, a, b}; `fn` is a CompareFn
   CompareScalar, ///< {dst I1, a}, scalars {b}
   Select,    ///< {dst, cond I1, a, b}
+  SelectScalar, ///< {dst, cond I1, a}, scalars {b}: the scalar where cond is false
   Reduce,    ///< {dst, src}: `fn` is a ReduceFn; the reduced dims have dst stride 0; sizes are src's.
              ///< Flag kAccumulate: combine with dst's old value. Canonical order: support/Reduce.h.
   Iota,      ///< {dst}, scalars {start, step per dim...}: dst[i..] = start + sum(i_d * step_d), as int64
