@@ -39,7 +39,9 @@ void BoxLowering::Operands::add(const Place &place) {
   llvm::append_range(sizes, place.sizes);
 }
 
-Value BoxLowering::index(int64_t value) { return builder.create<arith::ConstantIndexOp>(function.getLoc(), value); }
+Value BoxLowering::index(int64_t value) {
+  return builder.create<arith::ConstantIndexOp>(function.getLoc(), value);
+}
 
 BoxLowering::Place BoxLowering::placeOf(const Box &box) {
   Place place{mapped(box.buffer), {}, {}};
@@ -78,8 +80,10 @@ bool BoxLowering::isSplit(AccessInterface op) {
 Value BoxLowering::myRows(int64_t extent, int64_t half) {
   if (extent == 2 * half)
     return index(half);
-  Value first = builder.create<arith::CmpIOp>(function.getLoc(), arith::CmpIPredicate::eq, subCore, zero);
-  return builder.create<arith::SelectOp>(function.getLoc(), first, index(half), index(extent - half));
+  Value first =
+      builder.create<arith::CmpIOp>(function.getLoc(), arith::CmpIPredicate::eq, subCore, zero);
+  return builder.create<arith::SelectOp>(function.getLoc(), first, index(half),
+                                         index(extent - half));
 }
 
 Value BoxLowering::myFirstRow(int64_t half) {
@@ -89,17 +93,20 @@ Value BoxLowering::myFirstRow(int64_t half) {
 /// A split tile holds this core's rows only: its box on that dimension is all of them.
 void BoxLowering::cutRows(Value buffer, Place &place) {
   if (auto dim = splitDim(buffer))
-    place.sizes[*dim] = myRows(cast<MemRefType>(buffer.getType()).getDimSize(*dim), splitRows(buffer));
+    place.sizes[*dim] =
+        myRows(cast<MemRefType>(buffer.getType()).getDimSize(*dim), splitRows(buffer));
 }
 
 /// The other side of a move of a split tile: its box shrinks to this core's rows.
-void BoxLowering::cutPartner(Value tileBuffer, const Box &tileBox, const Box &partnerBox, Place &partner) {
+void BoxLowering::cutPartner(Value tileBuffer, const Box &tileBox, const Box &partnerBox,
+                             Place &partner) {
   auto dim = splitDim(tileBuffer);
   if (!dim)
     return;
   int64_t other = (*matchDims(tileBox, partnerBox))[*dim];
   int64_t half = splitRows(tileBuffer);
-  partner.offsets[other] = builder.create<arith::AddIOp>(function.getLoc(), partner.offsets[other], myFirstRow(half));
+  partner.offsets[other] =
+      builder.create<arith::AddIOp>(function.getLoc(), partner.offsets[other], myFirstRow(half));
   partner.sizes[other] = myRows(cast<MemRefType>(tileBuffer.getType()).getDimSize(*dim), half);
 }
 
@@ -110,9 +117,10 @@ Value BoxLowering::extentOf(Value buffer, unsigned dim) {
   return builder.create<memref::DimOp>(function.getLoc(), mapped(buffer), index(dim));
 }
 
-/// Clips a global box to its tensor and the tile's box with it. Returns the condition "something was cut off", null when the
-/// box is proved to lie inside.
-Value BoxLowering::clip(const Box &global, Place &globalPlace, const Box &tileBox, Place &tilePlace) {
+/// Clips a global box to its tensor and the tile's box with it. Returns the condition "something
+/// was cut off", null when the box is proved to lie inside.
+Value BoxLowering::clip(const Box &global, Place &globalPlace, const Box &tileBox,
+                        Place &tilePlace) {
   Location loc = function.getLoc();
   auto type = cast<MemRefType>(global.buffer.getType());
   auto toTile = matchDims(global, tileBox);
@@ -120,14 +128,21 @@ Value BoxLowering::clip(const Box &global, Place &globalPlace, const Box &tileBo
   for (unsigned dim = 0; dim < type.getRank(); ++dim) {
     auto offset = rangeOf(global.offsets[dim]), size = rangeOf(global.sizes[dim]);
     bool lowSafe = offset && offset->low >= 0;
-    bool highSafe = offset && size && !type.isDynamicDim(dim) && offset->high + size->high <= type.getDimSize(dim);
+    bool highSafe = offset && size && !type.isDynamicDim(dim) &&
+                    offset->high + size->high <= type.getDimSize(dim);
     if (lowSafe && highSafe)
       continue;
-    Value begin = globalPlace.offsets[dim], end = builder.create<arith::AddIOp>(loc, begin, globalPlace.sizes[dim]);
+    Value begin = globalPlace.offsets[dim],
+          end = builder.create<arith::AddIOp>(loc, begin, globalPlace.sizes[dim]);
     Value low = lowSafe ? begin : builder.create<arith::MaxSIOp>(loc, begin, zero).getResult();
-    Value high = highSafe ? end : builder.create<arith::MinSIOp>(loc, end, extentOf(global.buffer, dim)).getResult();
-    Value length = builder.create<arith::MaxSIOp>(loc, builder.create<arith::SubIOp>(loc, high, low), zero);
-    Value shorter = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, length, globalPlace.sizes[dim]);
+    Value high =
+        highSafe
+            ? end
+            : builder.create<arith::MinSIOp>(loc, end, extentOf(global.buffer, dim)).getResult();
+    Value length =
+        builder.create<arith::MaxSIOp>(loc, builder.create<arith::SubIOp>(loc, high, low), zero);
+    Value shorter = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, length,
+                                                  globalPlace.sizes[dim]);
     cut = cut ? builder.create<arith::OrIOp>(loc, cut, shorter).getResult() : shorter;
     // Where nothing is left the offset must still be a place inside.
     Value none = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, length, zero);
@@ -145,7 +160,8 @@ Value BoxLowering::clip(const Box &global, Place &globalPlace, const Box &tileBo
     if (!lowSafe) {
       Value shift = builder.create<arith::SubIOp>(loc, low, begin);
       Value safe = builder.create<arith::SelectOp>(loc, none, zero, shift);
-      tilePlace.offsets[partner] = builder.create<arith::AddIOp>(loc, tilePlace.offsets[partner], safe);
+      tilePlace.offsets[partner] =
+          builder.create<arith::AddIOp>(loc, tilePlace.offsets[partner], safe);
     }
     tilePlace.sizes[partner] = length;
   }
@@ -191,8 +207,9 @@ LogicalResult BoxLowering::lowerCopy(tile::CopyOp copy) {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPoint(branch.thenYield());
       double pad = copy.getPad() ? copy.getPad()->convertToDouble() : 0.0;
-      TypedAttr value = isa<FloatType>(element) ? TypedAttr(builder.getFloatAttr(element, pad))
-                                                : TypedAttr(builder.getIntegerAttr(element, static_cast<int64_t>(pad)));
+      TypedAttr value = isa<FloatType>(element)
+                            ? TypedAttr(builder.getFloatAttr(element, pad))
+                            : TypedAttr(builder.getIntegerAttr(element, static_cast<int64_t>(pad)));
       fillPlace(loc, whole, builder.create<arith::ConstantOp>(loc, value));
     }
     Operands operands;
@@ -207,12 +224,15 @@ LogicalResult BoxLowering::lowerCopy(tile::CopyOp copy) {
   operands.add(to);
   operands.add(from);
   if (srcScope == tile::Scope::L0C) {
-    builder.create<npu::FixpipeOp>(loc, operands.buffers, operands.offsets, operands.sizes, UnitAttr());
+    builder.create<npu::FixpipeOp>(loc, operands.buffers, operands.offsets, operands.sizes,
+                                   UnitAttr());
     return success();
   }
   if (srcScope != tile::Scope::UB)
     return copy.emitOpError("cannot store from ") << stringifyScope(srcScope);
-  once(loc, split, [&] { builder.create<npu::StoreOp>(loc, operands.buffers, operands.offsets, operands.sizes); });
+  once(loc, split, [&] {
+    builder.create<npu::StoreOp>(loc, operands.buffers, operands.offsets, operands.sizes);
+  });
   return success();
 }
 
@@ -227,7 +247,8 @@ LogicalResult BoxLowering::lowerAtomic(tile::AtomicOp atomic) {
   operands.add(to);
   operands.add(from);
   once(atomic.getLoc(), split, [&] {
-    builder.create<npu::AtomicOp>(atomic.getLoc(), operands.buffers, operands.offsets, operands.sizes,
+    builder.create<npu::AtomicOp>(atomic.getLoc(), operands.buffers, operands.offsets,
+                                  operands.sizes,
                                   npu::ReduceKindAttr::get(builder.getContext(), atomic.getKind()));
   });
   return success();
@@ -243,8 +264,9 @@ void BoxLowering::lowerGemm(tile::GemmOp gemm) {
   Operands operands;
   for (unsigned box = 0; box < 3; ++box)
     operands.add(placeOf(gemm.getBox(box)));
-  builder.create<npu::MmadOp>(gemm.getLoc(), operands.buffers, operands.offsets, operands.sizes, mapped(gemm.getInit()),
-                              gemm.getTransposeAAttr(), gemm.getTransposeBAttr());
+  builder.create<npu::MmadOp>(gemm.getLoc(), operands.buffers, operands.offsets, operands.sizes,
+                              mapped(gemm.getInit()), gemm.getTransposeAAttr(),
+                              gemm.getTransposeBAttr());
 }
 
 void BoxLowering::lowerElementwise(tile::ElementwiseOp op) {
@@ -256,15 +278,17 @@ void BoxLowering::lowerElementwise(tile::ElementwiseOp op) {
     operands.add(place);
     maps.push_back(builder.getDenseI64ArrayAttr(op.getMap(box)));
   }
-  builder.create<npu::ElementwiseOp>(op.getLoc(), operands.buffers, operands.offsets, operands.sizes,
-                                     op.getScalar() ? mapped(op.getScalar()) : Value(),
-                                     npu::FnAttr::get(builder.getContext(), op.getFn()), builder.getArrayAttr(maps),
-                                     op.getScalarFirstAttr(), npu::RoundAttr::get(builder.getContext(), op.getRound()));
+  builder.create<npu::ElementwiseOp>(
+      op.getLoc(), operands.buffers, operands.offsets, operands.sizes,
+      op.getScalar() ? mapped(op.getScalar()) : Value(),
+      npu::FnAttr::get(builder.getContext(), op.getFn()), builder.getArrayAttr(maps),
+      op.getScalarFirstAttr(), npu::RoundAttr::get(builder.getContext(), op.getRound()));
 }
 
 LogicalResult BoxLowering::lowerReduce(tile::ReduceOp reduce) {
   Box dst = reduce.getBox(0), src = reduce.getBox(1);
-  SmallVector<int64_t> srcSizes = staticSizes(src), dstSizes = staticSizes(dst), kept, map(dstSizes.size(), -1);
+  SmallVector<int64_t> srcSizes = staticSizes(src), dstSizes = staticSizes(dst), kept,
+                       map(dstSizes.size(), -1);
   for (auto [dim, size] : llvm::enumerate(srcSizes))
     if (size != 1 && !llvm::is_contained(reduce.getDims(), static_cast<int64_t>(dim)))
       kept.push_back(dim);
@@ -281,8 +305,9 @@ LogicalResult BoxLowering::lowerReduce(tile::ReduceOp reduce) {
     operands.add(place);
   }
   builder.create<npu::ReduceOp>(reduce.getLoc(), operands.buffers, operands.offsets, operands.sizes,
-                                npu::ReduceKindAttr::get(builder.getContext(), reduce.getKind()), reduce.getDimsAttr(),
-                                builder.getDenseI64ArrayAttr(map), reduce.getAccumulateAttr());
+                                npu::ReduceKindAttr::get(builder.getContext(), reduce.getKind()),
+                                reduce.getDimsAttr(), builder.getDenseI64ArrayAttr(map),
+                                reduce.getAccumulateAttr());
   return success();
 }
 
@@ -290,13 +315,15 @@ void BoxLowering::lowerIota(tile::IotaOp iota) {
   Location loc = iota.getLoc();
   Place place = placeOf(iota.getBox(0));
   Value buffer = iota.getBox(0).buffer, start = mapped(iota.getStart());
-  SmallVector<Value> steps = llvm::map_to_vector(iota.getSteps(), [&](Value step) { return mapped(step); });
+  SmallVector<Value> steps =
+      llvm::map_to_vector(iota.getSteps(), [&](Value step) { return mapped(step); });
   cutRows(buffer, place);
   if (auto dim = splitDim(buffer)) {
     Value skipped = builder.create<arith::MulIOp>(loc, myFirstRow(splitRows(buffer)), steps[*dim]);
     start = builder.create<arith::AddIOp>(loc, start, skipped);
   }
-  builder.create<npu::IotaOp>(loc, ValueRange{place.buffer}, place.offsets, place.sizes, start, steps);
+  builder.create<npu::IotaOp>(loc, ValueRange{place.buffer}, place.offsets, place.sizes, start,
+                              steps);
 }
 
 /// Ops whose boxes go over as they are: scan, gather, print.
@@ -311,8 +338,8 @@ LogicalResult BoxLowering::lowerSameBoxes(Operation *op) {
   Location loc = op->getLoc();
   if (auto scan = dyn_cast<tile::ScanOp>(op)) {
     builder.create<npu::ScanOp>(loc, operands.buffers, operands.offsets, operands.sizes,
-                                npu::ReduceKindAttr::get(builder.getContext(), scan.getKind()), scan.getDimAttr(),
-                                scan.getReverseAttr());
+                                npu::ReduceKindAttr::get(builder.getContext(), scan.getKind()),
+                                scan.getDimAttr(), scan.getReverseAttr());
     return success();
   }
   if (isa<tile::GatherOp>(op)) {
@@ -322,7 +349,8 @@ LogicalResult BoxLowering::lowerSameBoxes(Operation *op) {
   auto print = cast<tile::PrintOp>(op);
   once(loc, false, [&] {
     builder.create<npu::PrintOp>(loc, operands.buffers, operands.offsets, operands.sizes,
-                                 print.getScalar() ? mapped(print.getScalar()) : Value(), print.getMessageAttr());
+                                 print.getScalar() ? mapped(print.getScalar()) : Value(),
+                                 print.getMessageAttr());
   });
   return success();
 }
@@ -348,7 +376,8 @@ Value BoxLowering::inBounds(Value buffer, ValueRange tileIndices) {
 
 void BoxLowering::lowerLoad(tile::LoadOp load) {
   Location loc = load.getLoc();
-  SmallVector<Value> indices = llvm::map_to_vector(load.getIndices(), [&](Value index) { return mapped(index); });
+  SmallVector<Value> indices =
+      llvm::map_to_vector(load.getIndices(), [&](Value index) { return mapped(index); });
   Type type = load.getResult().getType();
   bool global = tile::scopeOf(load.getBuffer()) == tile::Scope::Global;
   Value guard = global ? inBounds(load.getBuffer(), load.getIndices()) : Value();
@@ -363,8 +392,9 @@ void BoxLowering::lowerLoad(tile::LoadOp load) {
   builder.create<scf::YieldOp>(loc, value);
   builder.setInsertionPointToStart(branch.elseBlock());
   double pad = load.getPad() ? load.getPad()->convertToDouble() : 0.0;
-  TypedAttr attr = isa<FloatType>(type) ? TypedAttr(builder.getFloatAttr(type, pad))
-                                        : TypedAttr(builder.getIntegerAttr(type, static_cast<int64_t>(pad)));
+  TypedAttr attr = isa<FloatType>(type)
+                       ? TypedAttr(builder.getFloatAttr(type, pad))
+                       : TypedAttr(builder.getIntegerAttr(type, static_cast<int64_t>(pad)));
   Value padding = builder.create<arith::ConstantOp>(loc, attr);
   builder.create<scf::YieldOp>(loc, padding);
   mapping.map(load.getResult(), branch.getResult(0));
@@ -372,10 +402,12 @@ void BoxLowering::lowerLoad(tile::LoadOp load) {
 
 void BoxLowering::lowerStore(tile::StoreOp store) {
   Location loc = store.getLoc();
-  SmallVector<Value> indices = llvm::map_to_vector(store.getIndices(), [&](Value index) { return mapped(index); });
+  SmallVector<Value> indices =
+      llvm::map_to_vector(store.getIndices(), [&](Value index) { return mapped(index); });
   tile::Scope scope = tile::scopeOf(store.getBuffer());
   auto emit = [&] {
-    builder.create<npu::ScalarStoreOp>(loc, mapped(store.getValue()), mapped(store.getBuffer()), indices);
+    builder.create<npu::ScalarStoreOp>(loc, mapped(store.getValue()), mapped(store.getBuffer()),
+                                       indices);
   };
   if (scope != tile::Scope::Global)
     return emit();
@@ -396,7 +428,8 @@ void BoxLowering::lowerChannelEnd(Operation *op) {
   Value buffer = op->getOperand(0);
   const Channel &channel = channels[buffer.getDefiningOp<tile::AllocOp>()];
   auto pipe = [&](npu::Pipe pipe) { return npu::PipeAttr::get(builder.getContext(), pipe); };
-  IntegerAttr full = builder.getI64IntegerAttr(channel.fullId), free = builder.getI64IntegerAttr(channel.fullId + 1);
+  IntegerAttr full = builder.getI64IntegerAttr(channel.fullId),
+              free = builder.getI64IntegerAttr(channel.fullId + 1);
   bool rotates = channel.slots > 1;
   if (isa<tile::AcquireOp>(op)) {
     if (rotates)
@@ -419,10 +452,12 @@ LogicalResult BoxLowering::lower(Operation *op) {
       .Case<tile::AtomicOp>([&](auto atomic) { return lowerAtomic(atomic); })
       .Case<tile::FillOp>([&](auto fill) { return lowerFill(fill), success(); })
       .Case<tile::GemmOp>([&](auto gemm) { return lowerGemm(gemm), success(); })
-      .Case<tile::ElementwiseOp>([&](auto elementwise) { return lowerElementwise(elementwise), success(); })
+      .Case<tile::ElementwiseOp>(
+          [&](auto elementwise) { return lowerElementwise(elementwise), success(); })
       .Case<tile::ReduceOp>([&](auto reduce) { return lowerReduce(reduce); })
       .Case<tile::IotaOp>([&](auto iota) { return lowerIota(iota), success(); })
-      .Case<tile::ScanOp, tile::GatherOp, tile::PrintOp>([&](auto same) { return lowerSameBoxes(same); })
+      .Case<tile::ScanOp, tile::GatherOp, tile::PrintOp>(
+          [&](auto same) { return lowerSameBoxes(same); })
       .Case<tile::LoadOp>([&](auto load) { return lowerLoad(load), success(); })
       .Case<tile::StoreOp>([&](auto store) { return lowerStore(store), success(); })
       .Case<tile::AdvanceOp>([&](tile::AdvanceOp advance) {
@@ -432,7 +467,8 @@ LogicalResult BoxLowering::lower(Operation *op) {
       .Case<tile::AcquireOp, tile::PublishOp, tile::WaitOp, tile::ReleaseOp>(
           [&](auto end) { return lowerChannelEnd(end), success(); })
       .Case<tile::AssertOp>([&](tile::AssertOp assertion) {
-        builder.create<npu::AssertOp>(assertion.getLoc(), mapped(assertion.getCondition()), assertion.getMessageAttr());
+        builder.create<npu::AssertOp>(assertion.getLoc(), mapped(assertion.getCondition()),
+                                      assertion.getMessageAttr());
         return success();
       })
       .Case<tile::SymbolOp>([&](auto) { return success(); })

@@ -21,15 +21,16 @@ struct Channel {
   npu::Pipe writerPipe() const { return writer == Core::AIC ? npu::Pipe::FIX : npu::Pipe::MTE3; }
 };
 
-/// Lowers tile ops of one kind of core: boxes are clipped to global tensors and cut to this core's rows.
+/// Lowers tile ops of one kind of core: boxes are clipped to global tensors and cut to this core's
+/// rows.
 struct BoxLowering {
   mlir::OpBuilder &builder;
   mlir::IRMapping mapping; ///< tile-level value -> value in the function
   Core core;
-  bool mixed;              ///< the launch has both kinds of core
+  bool mixed; ///< the launch has both kinds of core
   mlir::func::FuncOp function;
-  mlir::Value zero;        ///< index 0
-  mlir::Value subCore;     ///< number of this vector core, mixed launches only
+  mlir::Value zero;    ///< index 0
+  mlir::Value subCore; ///< number of this vector core, mixed launches only
   llvm::MapVector<tile::AllocOp, Channel> channels = {};
 
   mlir::LogicalResult lower(mlir::Operation *op);
@@ -53,7 +54,8 @@ private:
   mlir::Value myRows(int64_t extent, int64_t half);
   mlir::Value myFirstRow(int64_t half);
   void cutRows(mlir::Value buffer, Place &place);
-  void cutPartner(mlir::Value tileBuffer, const Box &tileBox, const Box &partnerBox, Place &partner);
+  void cutPartner(mlir::Value tileBuffer, const Box &tileBox, const Box &partnerBox,
+                  Place &partner);
   mlir::Value clip(const Box &global, Place &globalPlace, const Box &tileBox, Place &tilePlace);
   mlir::Value extentOf(mlir::Value buffer, unsigned dim);
 

@@ -16,11 +16,14 @@ using namespace tilewright::passes;
 
 namespace {
 
-/// One function for one kind of core out of a launch: the ops of that core, and the scalars and control flow they need.
+/// One function for one kind of core out of a launch: the ops of that core, and the scalars and
+/// control flow they need.
 class CoreProgram {
 public:
-  CoreProgram(tile::LaunchOp launch, Core core, bool mixed, func::FuncOp function, IRMapping mapping)
-      : launch(launch), function(function), builder(function.getContext()), hostScalars(function.getContext()),
+  CoreProgram(tile::LaunchOp launch, Core core, bool mixed, func::FuncOp function,
+              IRMapping mapping)
+      : launch(launch), function(function), builder(function.getContext()),
+        hostScalars(function.getContext()),
         lowering{builder, mapping, core, mixed, function, {}, {}} {}
 
   LogicalResult build() {
@@ -35,7 +38,8 @@ public:
     createBuffers();
 
     // This runner's share of the grid, in linear order, first extent fastest.
-    SmallVector<Value> grid = llvm::map_to_vector(launch.getGrid(), [&](Value extent) { return materialize(extent); });
+    SmallVector<Value> grid =
+        llvm::map_to_vector(launch.getGrid(), [&](Value extent) { return materialize(extent); });
     Value total = grid.front();
     for (Value extent : ArrayRef(grid).drop_front())
       total = builder.create<arith::MulIOp>(loc, total, extent);
@@ -47,7 +51,8 @@ public:
     builder.create<npu::BeginBlockOp>(loc, id);
     for (auto [index, argument] : llvm::enumerate(launch.getBody().getArguments())) {
       bool last = index + 1 == grid.size();
-      lowering.mapping.map(argument, last ? id : builder.create<arith::RemUIOp>(loc, id, grid[index]).getResult());
+      lowering.mapping.map(
+          argument, last ? id : builder.create<arith::RemUIOp>(loc, id, grid[index]).getResult());
       if (!last)
         id = builder.create<arith::DivUIOp>(loc, id, grid[index]);
     }
@@ -68,7 +73,8 @@ private:
 
   tile::LaunchOp launch;
   func::FuncOp function;
-  OpBuilder builder, hostScalars; ///< hostScalars: at the top of the function, before everything that uses them
+  OpBuilder builder,
+      hostScalars; ///< hostScalars: at the top of the function, before everything that uses them
   BoxLowering lowering;
 };
 
@@ -77,7 +83,8 @@ void CoreProgram::createBuffers() {
   launch.walk([&](tile::AllocOp alloc) {
     tile::Scope scope = tile::scopeOf(alloc);
     bool local = scope == tile::Scope::Local, channel = scope == tile::Scope::Workspace;
-    bool cube = scope == tile::Scope::L1 || scope == tile::Scope::L0C || scope == tile::Scope::L0A || scope == tile::Scope::L0B;
+    bool cube = scope == tile::Scope::L1 || scope == tile::Scope::L0C ||
+                scope == tile::Scope::L0A || scope == tile::Scope::L0B;
     if (!local && !channel && cube != (lowering.core == Core::AIC))
       return;
     auto type = cast<MemRefType>(alloc.getType());
@@ -86,7 +93,8 @@ void CoreProgram::createBuffers() {
       shape[dim.getInt()] = alloc->getAttrOfType<IntegerAttr>(tile::kSplitRowsAttr).getInt();
     auto npuType = MemRefType::get(shape, type.getElementType(), AffineMap(),
                                    npu::SpaceAttr::get(builder.getContext(), spaceOf(scope)));
-    auto buffer = builder.create<npu::AllocOp>(alloc.getLoc(), npuType, alloc.getNameAttr(), alloc.getSlotsAttr(), IntegerAttr());
+    auto buffer = builder.create<npu::AllocOp>(alloc.getLoc(), npuType, alloc.getNameAttr(),
+                                               alloc.getSlotsAttr(), IntegerAttr());
     lowering.mapping.map(alloc.getResult(), buffer.getResult());
     if (!channel)
       return;
@@ -108,7 +116,8 @@ void CoreProgram::primeChannels(bool prime) {
     if (reader != prime)
       continue;
     for (int64_t slot = 0; slot < channel.slots; ++slot) {
-      auto pipe = npu::PipeAttr::get(builder.getContext(), prime ? npu::Pipe::MTE2 : channel.writerPipe());
+      auto pipe =
+          npu::PipeAttr::get(builder.getContext(), prime ? npu::Pipe::MTE2 : channel.writerPipe());
       IntegerAttr id = builder.getI64IntegerAttr(channel.fullId + 1);
       if (prime)
         builder.create<npu::BlockSetOp>(alloc.getLoc(), pipe, id);
@@ -118,7 +127,8 @@ void CoreProgram::primeChannels(bool prime) {
   }
 }
 
-/// A host scalar that the launch uses: an operand of the function, or recomputed here from such operands.
+/// A host scalar that the launch uses: an operand of the function, or recomputed here from such
+/// operands.
 Value CoreProgram::materialize(Value value) {
   if (Value mapped = lowering.mapping.lookupOrNull(value))
     return mapped;
@@ -154,7 +164,8 @@ LogicalResult CoreProgram::convert(Operation &op) {
     return lowering.lower(&op);
   }
 
-  // Scalars and control flow: both kinds of core keep what they use; dead parts go with canonicalisation.
+  // Scalars and control flow: both kinds of core keep what they use; dead parts go with
+  // canonicalisation.
   for (Value operand : op.getOperands()) {
     if (lowering.mapping.contains(operand))
       continue;
@@ -199,7 +210,9 @@ private:
     SmallVector<Type> inputs;
     auto convert = [](Type type) -> Type {
       auto memref = dyn_cast<MemRefType>(type);
-      return memref && isa_and_nonnull<tile::ScopeAttr>(memref.getMemorySpace()) ? npu::withSpace(memref, npu::Space::GM) : type;
+      return memref && isa_and_nonnull<tile::ScopeAttr>(memref.getMemorySpace())
+                 ? npu::withSpace(memref, npu::Space::GM)
+                 : type;
     };
     for (BlockArgument argument : function.getArguments()) {
       argument.setType(convert(argument.getType()));
@@ -234,7 +247,8 @@ private:
         types.push_back(memref ? Type(npu::withSpace(memref, npu::Space::GM)) : operand.getType());
       }
       OpBuilder module = OpBuilder::atBlockEnd(getOperation().getBody());
-      auto function = module.create<func::FuncOp>(launch.getLoc(), name, module.getFunctionType(types, {}));
+      auto function =
+          module.create<func::FuncOp>(launch.getLoc(), name, module.getFunctionType(types, {}));
       function.setPrivate();
       function->setAttr(npu::kCoreAttr, npu::CoreAttr::get(&getContext(), core));
       Block *entry = function.addEntryBlock();

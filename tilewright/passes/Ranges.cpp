@@ -59,9 +59,10 @@ std::optional<Bounds> rangeOf(Value value, unsigned depth) {
   if (isa<arith::SubIOp>(op))
     return checked(__int128(a->low) - b->high, __int128(a->high) - b->low);
   if (isa<arith::MulIOp>(op)) {
-    __int128 corners[] = {__int128(a->low) * b->low, __int128(a->low) * b->high, __int128(a->high) * b->low,
-                          __int128(a->high) * b->high};
-    return checked(*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4));
+    __int128 corners[] = {__int128(a->low) * b->low, __int128(a->low) * b->high,
+                          __int128(a->high) * b->low, __int128(a->high) * b->high};
+    return checked(*std::min_element(corners, corners + 4),
+                   *std::max_element(corners, corners + 4));
   }
   bool positive = a->low >= 0 && b->low > 0;
   if (positive && isa<arith::FloorDivSIOp, arith::DivSIOp, arith::DivUIOp>(op))
@@ -88,7 +89,8 @@ std::optional<Bounds> rangeOfArgument(BlockArgument argument, unsigned depth) {
   else if (auto parallel = dyn_cast<tile::ParallelOp>(parent))
     extent = parallel.getExtents()[argument.getArgNumber()];
   auto range = extent ? rangeOf(extent, depth) : std::nullopt;
-  return range ? std::optional<Bounds>(Bounds{0, std::max<int64_t>(0, range->high - 1)}) : std::nullopt;
+  return range ? std::optional<Bounds>(Bounds{0, std::max<int64_t>(0, range->high - 1)})
+               : std::nullopt;
 }
 
 } // namespace

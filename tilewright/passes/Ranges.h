@@ -12,7 +12,8 @@ struct Bounds {
   int64_t low, high;
 };
 
-/// Bounds of `value` that follow from constants, loop bounds and grid extents; none when nothing is known.
+/// Bounds of `value` that follow from constants, loop bounds and grid extents; none when nothing is
+/// known.
 std::optional<Bounds> rangeOf(mlir::Value value);
 
 } // namespace tilewright::passes

@@ -47,7 +47,8 @@ Summary summarize(Operation &op, Value tile) {
     if (access.getBox(box).buffer != tile)
       continue;
     result.exposed |= reads(access.getAccessKind(box));
-    result.kills |= access.getAccessKind(box) == AccessKind::Write && coversBuffer(access.getBox(box));
+    result.kills |=
+        access.getAccessKind(box) == AccessKind::Write && coversBuffer(access.getBox(box));
   }
   return result;
 }
@@ -86,7 +87,9 @@ struct TileMaterializeZeroPass : passes::impl::TileMaterializeZeroBase<TileMater
         BoxOperands boxes;
         boxes.addWhole(builder, loc, alloc);
         builder.create<FillOp>(loc, boxes.buffers, boxes.offsets, boxes.sizes, zero);
-        remark(alloc, kPass, "applied") << "'" << alloc.getName() << "' may be read before it is written: it is cleared for each block";
+        remark(alloc, kPass, "applied")
+            << "'" << alloc.getName()
+            << "' may be read before it is written: it is cleared for each block";
       }
     });
   }

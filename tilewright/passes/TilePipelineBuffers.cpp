@@ -54,7 +54,8 @@ struct TilePipelineBuffersPass : passes::impl::TilePipelineBuffersBase<TilePipel
   }
 
 private:
-  /// Rotates the tile through slots when each version is written whole before anything else happens to it.
+  /// Rotates the tile through slots when each version is written whole before anything else happens
+  /// to it.
   void rotate(AllocOp alloc, Scope scope) {
     SmallVector<Operation *> accesses;
     bool moves = scope == Scope::L0C;
@@ -71,16 +72,19 @@ private:
       if (!first || at->isBeforeInBlock(first))
         first = at;
     }
-    // An accumulator starts with a product that ignores the old content. Other tiles: the first statement writes it all.
+    // An accumulator starts with a product that ignores the old content. Other tiles: the first
+    // statement writes it all.
     if (scope != Scope::L0C) {
       auto access = dyn_cast<AccessInterface>(first);
-      bool kills = access && access.getBox(0).buffer == alloc && access.getAccessKind(0) == AccessKind::Write &&
-                   coversBuffer(access.getBox(0));
+      bool kills = access && access.getBox(0).buffer == alloc &&
+                   access.getAccessKind(0) == AccessKind::Write && coversBuffer(access.getBox(0));
       for (unsigned box = 1; kills && box < access.getNumBoxes(); ++box)
         kills = access.getBox(box).buffer != alloc;
       if (!kills) {
         if (isMover(first))
-          remark(alloc, kPass, "missed") << "'" << alloc.getName() << "' has one slot: line of its first use does not write all of it";
+          remark(alloc, kPass, "missed")
+              << "'" << alloc.getName()
+              << "' has one slot: line of its first use does not write all of it";
         return;
       }
     }
@@ -92,7 +96,8 @@ private:
     auto advance = builder.create<AdvanceOp>(first->getLoc(), alloc);
     if (auto core = accesses.front()->getAttr(kCoreAttr))
       advance->setAttr(kCoreAttr, core);
-    remark(alloc, kPass, "applied") << "'" << alloc.getName() << "' rotates through " << slots << " slots";
+    remark(alloc, kPass, "applied")
+        << "'" << alloc.getName() << "' rotates through " << slots << " slots";
   }
 };
 

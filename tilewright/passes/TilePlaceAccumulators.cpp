@@ -24,6 +24,23 @@ bool isZeroFill(Operation *op) {
   return matchPattern(fill.getValue(), m_AnyZeroFloat()) || matchPattern(fill.getValue(), m_Zero());
 }
 
+/// The product surely ignores the old content.
+bool clears(GemmOp gemm) { return constantOf(gemm.getInit()).value_or(0) != 0; }
+
+/// The op writes the whole of `tile` and reads none of it.
+bool kills(Operation *op, Value tile) {
+  auto access = dyn_cast<AccessInterface>(op);
+  bool covered = false;
+  for (unsigned box = 0; access && box < access.getNumBoxes(); ++box) {
+    if (access.getBox(box).buffer != tile)
+      continue;
+    if (reads(access.getAccessKind(box)))
+      return false;
+    covered |= coversBuffer(access.getBox(box));
+  }
+  return covered;
+}
+
 /// True when `flag` is `iv == lower bound` of `loop`.
 bool isFirstTurn(Value flag, scf::ForOp loop) {
   auto compare = flag ? flag.getDefiningOp<arith::CmpIOp>() : nullptr;
@@ -46,17 +63,20 @@ bool isFirstTurn(Value flag, scf::ForOp loop) {
   return rhs == loop.getLowerBound() || (lower && constantOf(rhs) == lower);
 }
 
-/// Rewrites the products into one tile. Statements of a block are cut into *runs*: neighbours that only multiply into the
-/// whole tile or clear it. A run sums up in an L0C accumulator, so that at any point
-///     tile == (what its own memory holds) + (accumulator, where a product has been made since the last clear).
+/// Rewrites the products into one tile. Statements of a block are cut into *runs*: neighbours that
+/// only multiply into the whole tile or clear it. A run sums up in an L0C accumulator, so that at
+/// any point
+///     tile == (what its own memory holds) + (accumulator, where a product has been made since the
+///     last clear).
 class Accumulator {
 public:
   explicit Accumulator(Value tile) : tile(tile), type(cast<MemRefType>(tile.getType())) {
     forEachAccess(tile, [&](AccessInterface op, unsigned index) { accesses[op].push_back(index); });
-    sumType = isa<FloatType>(type.getElementType()) ? Type(Float32Type::get(tile.getContext())) : type.getElementType();
+    sumType = isa<FloatType>(type.getElementType()) ? Type(Float32Type::get(tile.getContext()))
+                                                    : type.getElementType();
   }
 
-  LogicalResult rewrite(Block *block);
+  void rewrite(Block *block);
 
 private:
   using Run = ArrayRef<Operation *>;
@@ -69,11 +89,14 @@ private:
   bool startsFromZero(Block *block, Run run) const;
   bool isRead(Operation *op) const {
     auto access = cast<AccessInterface>(op);
-    return llvm::any_of(accesses.lookup(op), [&](unsigned box) { return reads(access.getAccessKind(box)); });
+    return llvm::any_of(accesses.lookup(op),
+                        [&](unsigned box) { return reads(access.getAccessKind(box)); });
   }
 
-  LogicalResult rewriteRun(Block *block, Run run);
-  LogicalResult rewriteAlone(GemmOp gemm);
+  void rewriteRun(Block *block, Run run);
+  void rewriteAlone(GemmOp gemm);
+  void addSum(OpBuilder &builder, Location loc, const Box &part, ArrayRef<int64_t> partMap,
+              const Box &sum, ArrayRef<int64_t> sumMap);
   void redirect(GemmOp gemm, Value acc, Value init);
   Value trackSums(Run run, ArrayRef<GemmOp> gemms, Value acc);
 
@@ -81,7 +104,8 @@ private:
   MemRefType type;
   Type sumType; ///< of the accumulator: f32 or i32
   llvm::MapVector<Operation *, SmallVector<unsigned>> accesses;
-  SmallPtrSet<Operation *, 8> erased; ///< readers that rewriteRun has replaced: later statements of a block
+  SmallPtrSet<Operation *, 8>
+      erased; ///< readers that rewriteRun has replaced: later statements of a block
 };
 
 Value boolConstant(OpBuilder &builder, Location loc, bool value) {
@@ -107,16 +131,16 @@ SmallVector<GemmOp> Accumulator::gemmsIn(Run run) const {
   return gemms;
 }
 
-/// The tile's own memory counts for nothing in the sum of this run: it is zero, or the first product clears.
+/// The tile's own memory counts for nothing in the sum of this run: it is zero, or the first
+/// product clears.
 bool Accumulator::startsFromZero(Block *block, Run run) const {
   if (isZeroFill(run.front()))
     return true;
-  if (auto gemm = dyn_cast<GemmOp>(run.front()))
-    if (constantOf(gemm.getInit()).value_or(0) != 0)
-      return true;
+  if (auto gemm = dyn_cast<GemmOp>(run.front()); gemm && clears(gemm))
+    return true;
   if (auto loop = dyn_cast<scf::ForOp>(run.front()))
     for (GemmOp gemm : gemmsIn(run.front()))
-      if (gemm->getParentOp() == loop && isFirstTurn(gemm.getInit(), loop))
+      if (gemm->getParentOp() == loop && (clears(gemm) || isFirstTurn(gemm.getInit(), loop)))
         return true;
   // Never touched before in this turn of the grid: unwritten elements are zero.
   return isa<LaunchOp>(block->getParentOp()) && llvm::all_of(accesses, [&](auto &entry) {
@@ -130,31 +154,36 @@ void Accumulator::redirect(GemmOp gemm, Value acc, Value init) {
   boxes.addWhole(builder, gemm.getLoc(), acc);
   boxes.add(builder, gemm.getLoc(), gemm.getBox(1));
   boxes.add(builder, gemm.getLoc(), gemm.getBox(2));
-  builder.create<GemmOp>(gemm.getLoc(), boxes.buffers, boxes.offsets, boxes.sizes, init, gemm.getTransposeAAttr(),
-                         gemm.getTransposeBAttr());
+  builder.create<GemmOp>(gemm.getLoc(), boxes.buffers, boxes.offsets, boxes.sizes, init,
+                         gemm.getTransposeAAttr(), gemm.getTransposeBAttr());
   accesses.erase(gemm);
   gemm.erase();
 }
 
-/// A run-time bit tells whether the accumulator holds a sum; gives every product its flag and returns the bit's variable.
+/// A run-time bit tells whether the accumulator holds a sum; gives every product its flag and
+/// returns the bit's variable.
 Value Accumulator::trackSums(Run run, ArrayRef<GemmOp> gemms, Value acc) {
   Location loc = run.front()->getLoc();
-  AllocOp holds = createAlloc(run.front(), loc, nameOf(tile) + ".holds", {}, IntegerType::get(tile.getContext(), 1), Scope::Local);
+  AllocOp holds = createAlloc(run.front(), loc, nameOf(tile) + ".holds", {},
+                              IntegerType::get(tile.getContext(), 1), Scope::Local);
   auto set = [&](OpBuilder &builder, Location loc, bool value) {
     builder.create<tile::StoreOp>(loc, boolConstant(builder, loc, value), holds, ValueRange());
   };
   OpBuilder start(run.front());
   set(start, loc, false);
   for (auto &[access, boxes] : accesses) {
-    if (!isZeroFill(access) || !llvm::any_of(run, [&](Operation *op) { return op->isProperAncestor(access); }))
+    if (!isZeroFill(access) ||
+        !llvm::any_of(run, [&](Operation *op) { return op->isProperAncestor(access); }))
       continue;
     OpBuilder builder(access);
     set(builder, access->getLoc(), false);
   }
   for (GemmOp gemm : gemms) {
     OpBuilder builder(gemm);
-    Value held = builder.create<tile::LoadOp>(gemm.getLoc(), builder.getI1Type(), holds, ValueRange(), FloatAttr());
-    Value init = builder.create<arith::XOrIOp>(gemm.getLoc(), held, boolConstant(builder, gemm.getLoc(), true));
+    Value held = builder.create<tile::LoadOp>(gemm.getLoc(), builder.getI1Type(), holds,
+                                              ValueRange(), FloatAttr());
+    Value init = builder.create<arith::XOrIOp>(gemm.getLoc(), held,
+                                               boolConstant(builder, gemm.getLoc(), true));
     if (gemm.getInit())
       init = builder.create<arith::OrIOp>(gemm.getLoc(), init, gemm.getInit());
     builder.setInsertionPointAfter(gemm);
@@ -164,35 +193,33 @@ Value Accumulator::trackSums(Run run, ArrayRef<GemmOp> gemms, Value acc) {
   return holds;
 }
 
-LogicalResult Accumulator::rewriteRun(Block *block, Run run) {
+void Accumulator::rewriteRun(Block *block, Run run) {
   SmallVector<GemmOp> gemms = gemmsIn(run);
   bool fromZero = startsFromZero(block, run);
   scf::ForOp loop = dyn_cast<scf::ForOp>(gemms.front()->getParentOp());
   if (loop && !llvm::is_contained(run, loop.getOperation()))
     loop = nullptr;
-  // A clear that only a run-time flag decides, on top of other contents: each product by itself.
-  for (GemmOp gemm : gemms) {
-    bool known = !gemm.getInit() || constantOf(gemm.getInit()) || (loop && isFirstTurn(gemm.getInit(), loop));
-    if (known || fromZero)
-      continue;
+  // A product that may clear, on top of other contents: each product by itself.
+  if (!fromZero && llvm::any_of(gemms, [](GemmOp gemm) {
+        return gemm.getInit() && constantOf(gemm.getInit()) != 0;
+      })) {
     for (GemmOp each : gemms)
-      if (failed(rewriteAlone(each)))
-        return failure();
-    return success();
+      rewriteAlone(each);
+    return;
   }
-  if (!fromZero && sumType != type.getElementType())
-    return gemms.front().emitOpError("accumulates into the ")
-           << type.getElementType() << " tile '" << nameOf(tile) << "' on top of vector results; use an f32 accumulator";
 
   Location loc = gemms.front().getLoc();
-  AllocOp acc = createAlloc(run.front(), loc, nameOf(tile) + ".acc", type.getShape(), sumType, Scope::L0C);
+  AllocOp acc =
+      createAlloc(run.front(), loc, nameOf(tile) + ".acc", type.getShape(), sumType, Scope::L0C);
   SmallVector<Operation *> clears = llvm::to_vector(llvm::make_filter_range(run, isZeroFill));
   // The run's statements may be replaced; `next` keeps its place.
   Operation *next = run.back()->getNextNode();
   SmallPtrSet<Operation *, 4> runOps(run.begin(), run.end());
 
-  // The usual shapes are clear(s) then one product, alone or in one loop: its flag is known. Else a bit tracks the sum.
-  bool oneGemm = gemms.size() == 1 && clears.size() + 1 == run.size() && isZeroFill(run.back()) == false;
+  // The usual shapes are clear(s) then one product, alone or in one loop: its flag is known. Else a
+  // bit tracks the sum.
+  bool oneGemm =
+      gemms.size() == 1 && clears.size() + 1 == run.size() && isZeroFill(run.back()) == false;
   bool clearedInside = llvm::any_of(accesses, [&](auto &entry) {
     return isZeroFill(entry.first) && loop && loop->isProperAncestor(entry.first);
   });
@@ -202,9 +229,11 @@ LogicalResult Accumulator::rewriteRun(Block *block, Run run) {
     OpBuilder builder(gemms[0]);
     redirect(gemms[0], acc, boolConstant(builder, loc, true));
     surelyHolds = true;
-  } else if (oneGemm && loop == run.back() && !clearedInside && (!gemms[0].getInit() || isFirstTurn(gemms[0].getInit(), loop))) {
+  } else if (oneGemm && loop == run.back() && !clearedInside &&
+             (!gemms[0].getInit() || isFirstTurn(gemms[0].getInit(), loop))) {
     OpBuilder builder(gemms[0]);
-    Value first = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, loop.getInductionVar(), loop.getLowerBound());
+    Value first = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq,
+                                                loop.getInductionVar(), loop.getLowerBound());
     redirect(gemms[0], acc, first);
     surelyHolds = runsAtLeastOnce(loop);
   } else {
@@ -212,13 +241,17 @@ LogicalResult Accumulator::rewriteRun(Block *block, Run run) {
   }
   OpBuilder builder(next);
 
-  // Who looks at the tile afterwards?
+  // Who looks at the tile afterwards? Nobody beyond the next statement that overwrites it.
+  Operation *end = next;
+  while (end && !kills(end, tile))
+    end = end->getNextNode();
+  bool once = end || isa<LaunchOp>(block->getParentOp());
   SmallVector<Operation *> readers;
   bool direct = fromZero && surelyHolds;
   for (auto &[access, boxes] : accesses) {
     Operation *place = ancestorIn(block, access);
-    bool later = place && !place->isBeforeInBlock(next);
-    if ((place && runOps.contains(place)) || !isRead(access) || (!later && isa<LaunchOp>(block->getParentOp())))
+    bool later = place && !place->isBeforeInBlock(next) && !(end && !place->isBeforeInBlock(end));
+    if ((place && runOps.contains(place)) || !isRead(access) || (!later && once))
       continue;
     readers.push_back(access);
     auto copy = dyn_cast<CopyOp>(access);
@@ -228,7 +261,8 @@ LogicalResult Accumulator::rewriteRun(Block *block, Run run) {
   if (direct)
     for (auto &[access, boxes] : accesses) {
       Operation *place = ancestorIn(block, access);
-      if (place && !place->isBeforeInBlock(next) && !llvm::is_contained(readers, access))
+      if (place && !place->isBeforeInBlock(next) && !(end && !place->isBeforeInBlock(end)) &&
+          !llvm::is_contained(readers, access))
         direct = false;
     }
 
@@ -248,48 +282,78 @@ LogicalResult Accumulator::rewriteRun(Block *block, Run run) {
     std::optional<OpBuilder::InsertionGuard> guard;
     guard.emplace(builder);
     if (!surelyHolds) {
-      Value any = holds ? builder.create<tile::LoadOp>(loc, builder.getI1Type(), holds, ValueRange(), FloatAttr()).getResult()
-                        : builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, loop.getLowerBound(),
-                                                        loop.getUpperBound()).getResult();
-      builder.setInsertionPoint(builder.create<scf::IfOp>(loc, any, /*withElseRegion=*/false).thenYield());
+      Value any = holds ? builder
+                              .create<tile::LoadOp>(loc, builder.getI1Type(), holds, ValueRange(),
+                                                    FloatAttr())
+                              .getResult()
+                        : builder
+                              .create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt,
+                                                     loop.getLowerBound(), loop.getUpperBound())
+                              .getResult();
+      builder.setInsertionPoint(
+          builder.create<scf::IfOp>(loc, any, /*withElseRegion=*/false).thenYield());
     }
     BoxOperands out;
-    Value target = fromZero ? tile : createAlloc(acc, loc, nameOf(tile) + ".sum", type.getShape(), sumType, Scope::UB).getResult();
+    Value target =
+        fromZero ? tile
+                 : createAlloc(acc, loc, nameOf(tile) + ".sum", type.getShape(), sumType, Scope::UB)
+                       .getResult();
     out.addWhole(builder, loc, target);
     out.addWhole(builder, loc, acc);
     builder.create<CopyOp>(loc, out.buffers, out.offsets, out.sizes, FloatAttr());
     if (!fromZero) {
-      BoxOperands add;
-      add.addWhole(builder, loc, tile);
-      add.addWhole(builder, loc, tile);
-      add.addWhole(builder, loc, target);
-      builder.create<ElementwiseOp>(loc, add.buffers, add.offsets, add.sizes, Value(), FnAttr::get(builder.getContext(), Fn::Add),
-                                    ArrayAttr(), UnitAttr(), RoundAttr::get(builder.getContext(), Round::Rint));
+      SmallVector<int64_t> map = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+      addSum(builder, loc, Box{tile, {}, {}}, map, Box{target, {}, {}}, map);
     }
   }
-  // The tile's own memory is overwritten by the read-out: clears that lead the run have no reader left.
+  // The tile's own memory is overwritten by the read-out: clears that lead the run have no reader
+  // left.
   if (surelyHolds && fromZero)
     for (Operation *clear : clears) {
       accesses.erase(clear);
       clear->erase();
     }
-  remark(acc, kPass, "applied") << "'" << nameOf(tile) << "' is summed in L0C"
-                                << (direct ? " and leaves through the fixpipe"
-                                    : fromZero ? " and read out once"
-                                               : " for these products; the vector unit adds the sum to the tile");
-  return success();
+  remark(acc, kPass, "applied")
+      << "'" << nameOf(tile) << "' is summed in L0C"
+      << (direct     ? " and leaves through the fixpipe"
+          : fromZero ? " and read out once"
+                     : " for these products; the vector unit adds the sum to the tile");
+}
+
+/// part += sum on the vector unit. A narrow tile is widened for it, so that the new value is
+/// rounded once.
+void Accumulator::addSum(OpBuilder &builder, Location loc, const Box &part,
+                         ArrayRef<int64_t> partMap, const Box &sum, ArrayRef<int64_t> sumMap) {
+  auto apply = [&](Fn fn, ArrayRef<std::pair<Box, ArrayRef<int64_t>>> operands) {
+    BoxOperands boxes;
+    SmallVector<Attribute> maps;
+    for (const auto &[box, map] : operands) {
+      boxes.add(builder, loc, box);
+      maps.push_back(builder.getDenseI64ArrayAttr(map));
+    }
+    builder.create<ElementwiseOp>(loc, boxes.buffers, boxes.offsets, boxes.sizes, Value(),
+                                  FnAttr::get(builder.getContext(), fn), builder.getArrayAttr(maps),
+                                  UnitAttr(), RoundAttr::get(builder.getContext(), Round::Rint));
+  };
+  if (sumType == type.getElementType())
+    return apply(Fn::Add, {{part, partMap}, {part, partMap}, {sum, sumMap}});
+  auto sumShape = cast<MemRefType>(sum.buffer.getType()).getShape();
+  Box wide{createAlloc(sum.buffer.getDefiningOp(), loc, nameOf(tile) + ".wide", sumShape, sumType,
+                       Scope::UB),
+           sum.offsets, sum.sizes};
+  apply(Fn::Cast, {{wide, sumMap}, {part, partMap}});
+  apply(Fn::Add, {{sum, sumMap}, {wide, sumMap}, {sum, sumMap}});
+  apply(Fn::Cast, {{part, partMap}, {sum, sumMap}});
 }
 
 /// C[box] (+)= A.B by itself: a fresh accumulator of the box's size, combined by the vector unit.
-LogicalResult Accumulator::rewriteAlone(GemmOp gemm) {
+void Accumulator::rewriteAlone(GemmOp gemm) {
   Box c = gemm.getBox(0);
   SmallVector<int64_t> shape = staticSizes(c);
   for (auto [dim, size] : llvm::enumerate(shape))
     size = ShapedType::isDynamic(size) ? type.getDimSize(dim) : size;
-  std::optional<int64_t> init = gemm.getInit() ? constantOf(gemm.getInit()) : std::optional<int64_t>(0);
-  if (sumType != type.getElementType() && init.value_or(0) == 0)
-    return gemm.emitOpError("accumulates into the ")
-           << type.getElementType() << " tile '" << nameOf(tile) << "' on top of vector results; use an f32 accumulator";
+  std::optional<int64_t> init =
+      gemm.getInit() ? constantOf(gemm.getInit()) : std::optional<int64_t>(0);
   OpBuilder builder(gemm);
   Location loc = gemm.getLoc();
   ArrayRef<int64_t> matrix = ArrayRef(shape).take_back(2);
@@ -301,25 +365,27 @@ LogicalResult Accumulator::rewriteAlone(GemmOp gemm) {
   product.add(builder, loc, accPart);
   product.add(builder, loc, gemm.getBox(1));
   product.add(builder, loc, gemm.getBox(2));
-  builder.create<GemmOp>(loc, product.buffers, product.offsets, product.sizes, boolConstant(builder, loc, true),
-                         gemm.getTransposeAAttr(), gemm.getTransposeBAttr());
+  builder.create<GemmOp>(loc, product.buffers, product.offsets, product.sizes,
+                         boolConstant(builder, loc, true), gemm.getTransposeAAttr(),
+                         gemm.getTransposeBAttr());
   out.add(builder, loc, sumPart);
   out.add(builder, loc, accPart);
   builder.create<CopyOp>(loc, out.buffers, out.offsets, out.sizes, FloatAttr());
 
   SmallVector<int64_t> map(shape.size(), -1);
   map[map.size() - 2] = 0, map[map.size() - 1] = 1;
-  Attribute cMap = builder.getDenseI64ArrayAttr(map), sumMap = builder.getDenseI64ArrayAttr({0, 1});
   auto combine = [&](bool add) {
+    if (add)
+      return addSum(builder, loc, c, map, sumPart, {0, 1});
     BoxOperands boxes;
     boxes.add(builder, loc, c);
-    if (add)
-      boxes.add(builder, loc, c);
     boxes.add(builder, loc, sumPart);
-    Fn fn = add ? Fn::Add : sumType == type.getElementType() ? Fn::Copy : Fn::Cast;
-    builder.create<ElementwiseOp>(loc, boxes.buffers, boxes.offsets, boxes.sizes, Value(), FnAttr::get(builder.getContext(), fn),
-                                  add ? builder.getArrayAttr({cMap, cMap, sumMap}) : builder.getArrayAttr({cMap, sumMap}),
-                                  UnitAttr(), RoundAttr::get(builder.getContext(), Round::Rint));
+    Fn fn = sumType == type.getElementType() ? Fn::Copy : Fn::Cast;
+    ArrayAttr maps = builder.getArrayAttr(
+        {builder.getDenseI64ArrayAttr(map), builder.getDenseI64ArrayAttr({0, 1})});
+    builder.create<ElementwiseOp>(loc, boxes.buffers, boxes.offsets, boxes.sizes, Value(),
+                                  FnAttr::get(builder.getContext(), fn), maps, UnitAttr(),
+                                  RoundAttr::get(builder.getContext(), Round::Rint));
   };
   if (init) {
     combine(*init == 0);
@@ -333,16 +399,16 @@ LogicalResult Accumulator::rewriteAlone(GemmOp gemm) {
   remark(gemm, kPass, "applied") << "the vector unit adds this product to '" << nameOf(tile) << "'";
   accesses.erase(gemm);
   gemm.erase();
-  return success();
 }
 
 /// Rewrites inner blocks with mixed statements first, then this block's runs.
-LogicalResult Accumulator::rewrite(Block *block) {
+void Accumulator::rewrite(Block *block) {
   SmallVector<Operation *> touching;
   for (Operation &op : *block)
     if (touches(&op))
       touching.push_back(&op);
-  SmallVector<bool> pure = llvm::map_to_vector(touching, [&](Operation *op) { return isPureCube(op); });
+  SmallVector<bool> pure =
+      llvm::map_to_vector(touching, [&](Operation *op) { return isPureCube(op); });
 
   for (size_t begin = 0; begin < touching.size();) {
     Operation *op = touching[begin];
@@ -353,44 +419,49 @@ LogicalResult Accumulator::rewrite(Block *block) {
     if (!pure[begin]) {
       ++begin;
       if (auto gemm = dyn_cast<GemmOp>(op); gemm && accesses.lookup(op).front() == 0) {
-        if (failed(rewriteAlone(gemm)))
-          return failure();
+        rewriteAlone(gemm);
         continue;
       }
       for (Region &region : op->getRegions())
         for (Block &inner : region)
-          if (failed(rewrite(&inner)))
-            return failure();
+          rewrite(&inner);
       continue;
     }
     size_t end = begin + 1;
-    while (end < touching.size() && pure[end] &&
-           !(isZeroFill(touching[end]) && !gemmsIn(Run(touching).slice(begin, end - begin)).empty()))
+    while (
+        end < touching.size() && pure[end] &&
+        !(isZeroFill(touching[end]) && !gemmsIn(Run(touching).slice(begin, end - begin)).empty()))
       ++end;
     Run run = Run(touching).slice(begin, end - begin);
     begin = end;
-    if (!gemmsIn(run).empty() && failed(rewriteRun(block, run)))
-      return failure();
+    if (!gemmsIn(run).empty())
+      rewriteRun(block, run);
   }
-  return success();
 }
 
-struct TilePlaceAccumulatorsPass : passes::impl::TilePlaceAccumulatorsBase<TilePlaceAccumulatorsPass> {
+struct TilePlaceAccumulatorsPass
+    : passes::impl::TilePlaceAccumulatorsBase<TilePlaceAccumulatorsPass> {
   void runOnOperation() override {
     SmallVector<Value> tiles;
-    getOperation().walk([&](GemmOp gemm) {
+    WalkResult result = getOperation().walk([&](GemmOp gemm) {
       Value tile = gemm.getBox(0).buffer;
+      if (!gemm->getParentOfType<LaunchOp>()) {
+        gemm.emitOpError("stands outside a kernel");
+        return WalkResult::interrupt();
+      }
+      if (scopeOf(tile) == Scope::Global) {
+        gemm.emitOpError("cannot accumulate into the global tensor '")
+            << nameOf(tile) << "'; use an on-chip tile";
+        return WalkResult::interrupt();
+      }
       if (scopeOf(tile) != Scope::L0C && !llvm::is_contained(tiles, tile))
         tiles.push_back(tile);
+      return WalkResult::advance();
     });
-    for (Value tile : tiles) {
-      if (scopeOf(tile) == Scope::Global) {
-        emitError(tile.getLoc()) << "gemm cannot accumulate into global memory; use an on-chip tile";
-        return signalPassFailure();
-      }
-      if (failed(Accumulator(tile).rewrite(tile.getParentBlock())))
-        return signalPassFailure();
-    }
+    if (result.wasInterrupted())
+      return signalPassFailure();
+    for (Value tile : tiles)
+      Accumulator(tile).rewrite(tile.getParentBlock());
   }
 };
 

@@ -17,7 +17,9 @@ constexpr StringLiteral kPass = "tile-place-buffers";
 
 Type elementOf(Value buffer) { return cast<MemRefType>(buffer.getType()).getElementType(); }
 bool isGlobal(Value buffer) { return scopeOf(buffer) == Scope::Global; }
-bool isCubeScope(Scope scope) { return scope == Scope::L1 || scope == Scope::L0A || scope == Scope::L0B || scope == Scope::L0C; }
+bool isCubeScope(Scope scope) {
+  return scope == Scope::L1 || scope == Scope::L0A || scope == Scope::L0B || scope == Scope::L0C;
+}
 
 /// The op fills or loads the tile in a way that works in L1 as well as in UB.
 bool isFlexibleWrite(AccessInterface op, unsigned box) {
@@ -29,23 +31,28 @@ bool isFlexibleWrite(AccessInterface op, unsigned box) {
 }
 
 /// Changes the place of a buffer everywhere.
-void setScope(AllocOp alloc, Scope scope) { alloc.getResult().setType(withScope(cast<MemRefType>(alloc.getType()), scope)); }
+void setScope(AllocOp alloc, Scope scope) {
+  alloc.getResult().setType(withScope(cast<MemRefType>(alloc.getType()), scope));
+}
 
 /// Lets box `index` of `op` name `buffer` instead.
 void replaceBuffer(Operation *op, unsigned index, Value buffer) { op->setOperand(index, buffer); }
 
 /// A UB tile with the static bounds of a box, and the box of it that has the same run-time sizes.
-FailureOr<std::pair<Value, SmallVector<Value>>> temporaryFor(Operation *op, const Box &box, Type element, const Twine &name) {
+FailureOr<std::pair<Value, SmallVector<Value>>> temporaryFor(Operation *op, const Box &box,
+                                                             Type element, const Twine &name) {
   SmallVector<int64_t> shape;
   auto type = cast<MemRefType>(box.buffer.getType());
   for (auto [dim, size] : llvm::enumerate(staticSizes(box))) {
     int64_t bound = ShapedType::isDynamic(size) ? type.getDimSize(dim) : size;
     if (ShapedType::isDynamic(bound))
       return op->emitOpError("needs a tile for a box of run-time size without a bound: dimension ")
-             << dim << " of '" << nameOf(box.buffer) << "'; copy through a tile of fixed shape instead";
+             << dim << " of '" << nameOf(box.buffer)
+             << "'; copy through a tile of fixed shape instead";
     shape.push_back(bound);
   }
-  return std::make_pair(Value(createAlloc(op, op->getLoc(), name, shape, element, Scope::UB)), SmallVector<Value>(box.sizes));
+  return std::make_pair(Value(createAlloc(op, op->getLoc(), name, shape, element, Scope::UB)),
+                        SmallVector<Value>(box.sizes));
 }
 
 class Placer {
@@ -59,7 +66,8 @@ public:
         allocs.push_back(alloc);
     });
     for (AllocOp alloc : allocs)
-      if (scopeOf(alloc) == Scope::Shared || scopeOf(alloc) == Scope::Fragment || scopeOf(alloc) == Scope::UB)
+      if (scopeOf(alloc) == Scope::Shared || scopeOf(alloc) == Scope::Fragment ||
+          scopeOf(alloc) == Scope::UB)
         place(alloc);
     SmallVector<Operation *> ops;
     launch.walk([&](Operation *op) {
@@ -87,8 +95,8 @@ private:
   LaunchOp launch;
 };
 
-/// L1 for what only the cube reads, UB for what only the vector unit touches; a tile that both read is loaded twice, one
-/// that the vector unit writes for the cube is handed over.
+/// L1 for what only the cube reads, UB for what only the vector unit touches; a tile that both read
+/// is loaded twice, one that the vector unit writes for the cube is handed over.
 void Placer::place(AllocOp alloc) {
   SmallVector<GemmOp> gemms;
   SmallVector<Operation *> writers, flexible;
@@ -113,7 +121,8 @@ void Placer::place(AllocOp alloc) {
     return setScope(alloc, Scope::UB);
   if (!vectorReads && !vectorWrites) {
     setScope(alloc, Scope::L1);
-    remark(alloc, kPass, "applied") << "'" << alloc.getName() << "' lives in L1: only the cube reads it";
+    remark(alloc, kPass, "applied")
+        << "'" << alloc.getName() << "' lives in L1: only the cube reads it";
     return;
   }
   setScope(alloc, Scope::UB);
@@ -121,7 +130,8 @@ void Placer::place(AllocOp alloc) {
     return stage(alloc, gemms, writers);
 
   auto type = cast<MemRefType>(alloc.getType());
-  AllocOp copy = createAlloc(alloc, alloc.getLoc(), alloc.getName() + ".l1", type.getShape(), type.getElementType(), Scope::L1);
+  AllocOp copy = createAlloc(alloc, alloc.getLoc(), alloc.getName() + ".l1", type.getShape(),
+                             type.getElementType(), Scope::L1);
   for (Operation *writer : flexible) {
     OpBuilder builder(writer);
     replaceBuffer(builder.clone(*writer), 0, copy);
@@ -130,19 +140,24 @@ void Placer::place(AllocOp alloc) {
     for (unsigned index : {1u, 2u})
       if (gemm.getBox(index).buffer == alloc)
         replaceBuffer(gemm, index, copy);
-  remark(alloc, kPass, "applied") << "'" << alloc.getName() << "' is loaded twice, to L1 and to UB: cube and vector unit read it";
+  remark(alloc, kPass, "applied")
+      << "'" << alloc.getName()
+      << "' is loaded twice, to L1 and to UB: cube and vector unit read it";
 }
 
-/// Hands a vector tile over to L1 before the products that read it: in the innermost block that holds a writer too.
+/// Hands a vector tile over to L1 before the products that read it: in the innermost block that
+/// holds a writer too.
 void Placer::stage(AllocOp alloc, ArrayRef<GemmOp> gemms, ArrayRef<Operation *> writers) {
   auto type = cast<MemRefType>(alloc.getType());
-  AllocOp staged = createAlloc(alloc, alloc.getLoc(), alloc.getName() + ".l1", type.getShape(), type.getElementType(), Scope::L1);
+  AllocOp staged = createAlloc(alloc, alloc.getLoc(), alloc.getName() + ".l1", type.getShape(),
+                               type.getElementType(), Scope::L1);
   SmallVector<Operation *> stagings;
   for (GemmOp gemm : gemms) {
     // Deepest block around the product that also holds a writer.
     Block *block = gemm->getBlock();
-    while (block != &launch.getBody().front() &&
-           llvm::none_of(writers, [&](Operation *writer) { return ancestorIn(block, writer) != nullptr; }))
+    while (block != &launch.getBody().front() && llvm::none_of(writers, [&](Operation *writer) {
+             return ancestorIn(block, writer) != nullptr;
+           }))
       block = block->getParentOp()->getBlock();
     Operation *place = ancestorIn(block, gemm);
     auto fresh = [&](Operation *staging) {
@@ -158,16 +173,20 @@ void Placer::stage(AllocOp alloc, ArrayRef<GemmOp> gemms, ArrayRef<Operation *> 
       BoxOperands boxes;
       boxes.addWhole(builder, gemm.getLoc(), staged);
       boxes.addWhole(builder, gemm.getLoc(), alloc);
-      stagings.push_back(builder.create<CopyOp>(gemm.getLoc(), boxes.buffers, boxes.offsets, boxes.sizes, FloatAttr()));
+      stagings.push_back(builder.create<CopyOp>(gemm.getLoc(), boxes.buffers, boxes.offsets,
+                                                boxes.sizes, FloatAttr()));
     }
     for (unsigned index : {1u, 2u})
       if (gemm.getBox(index).buffer == alloc)
         replaceBuffer(gemm, index, staged);
   }
-  remark(alloc, kPass, "applied") << "'" << alloc.getName() << "' is written by the vector unit and handed to the cube through L1";
+  remark(alloc, kPass, "applied")
+      << "'" << alloc.getName()
+      << "' is written by the vector unit and handed to the cube through L1";
 }
 
-/// Movers keep the element type (but for the fixpipe's narrowing); conversions become vector ops on a temporary.
+/// Movers keep the element type (but for the fixpipe's narrowing); conversions become vector ops on
+/// a temporary.
 LogicalResult Placer::legalize(CopyOp copy) {
   Box dst = copy.getBox(0), src = copy.getBox(1);
   Scope dstScope = scopeOf(dst.buffer), srcScope = scopeOf(src.buffer);
@@ -180,28 +199,34 @@ LogicalResult Placer::legalize(CopyOp copy) {
     boxes.add(builder, loc, from);
     builder.create<CopyOp>(loc, boxes.buffers, boxes.offsets, boxes.sizes, pad);
   };
-  auto zeros = [&](size_t rank) { return SmallVector<Value>(rank, builder.create<arith::ConstantIndexOp>(loc, 0)); };
+  auto zeros = [&](size_t rank) {
+    return SmallVector<Value>(rank, builder.create<arith::ConstantIndexOp>(loc, 0));
+  };
 
   if (dstScope == Scope::UB && srcScope == Scope::UB) {
     if (failed(createTileMove(builder, loc, dst, src)))
-      return copy.emitOpError("cannot tell which run-time dimensions belong together; give both sides the same rank");
+      return copy.emitOpError(
+          "cannot tell which run-time dimensions belong together; give both sides the same rank");
     copy.erase();
     return success();
   }
   bool narrowing = srcType.isF32() && (dstType.isF16() || dstType.isBF16() || dstType.isF32());
   bool fixpipe = srcScope == Scope::L0C && (narrowing || srcType == dstType);
   bool global = isGlobal(dst.buffer) || isGlobal(src.buffer);
-  if (fixpipe || (srcType == dstType && !(isGlobal(dst.buffer) && isGlobal(src.buffer)) && srcScope != Scope::L0C))
+  if (fixpipe || (srcType == dstType && !(isGlobal(dst.buffer) && isGlobal(src.buffer)) &&
+                  srcScope != Scope::L0C))
     return success();
   if (isCubeScope(dstScope))
-    return copy.emitOpError("loads ") << srcType << " into the " << dstType << " operand '" << nameOf(dst.buffer)
-                                      << "' of a product";
+    return copy.emitOpError("loads ") << srcType << " into the " << dstType << " operand '"
+                                      << nameOf(dst.buffer) << "' of a product";
   if (!global && srcScope != Scope::L0C)
-    return copy.emitOpError("cannot move a tile from ") << stringifyScope(srcScope) << " to " << stringifyScope(dstScope);
+    return copy.emitOpError("cannot move a tile from ")
+           << stringifyScope(srcScope) << " to " << stringifyScope(dstScope);
 
   // Through a tile of the source's type: load (or read out), convert, store.
   const Box &shapeOf = isGlobal(dst.buffer) && !isGlobal(src.buffer) ? src : dst;
-  if (isGlobal(dst.buffer) && isGlobal(src.buffer) && staticSizes(dst).size() > staticSizes(src).size())
+  if (isGlobal(dst.buffer) && isGlobal(src.buffer) &&
+      staticSizes(dst).size() > staticSizes(src).size())
     return copy.emitOpError("copies between global tensors of different rank; copy through a tile");
   Value raw = src.buffer, converted = dst.buffer;
   Box rawBox = src, convertedBox = dst;
@@ -228,7 +253,8 @@ LogicalResult Placer::legalize(CopyOp copy) {
     convertedBox = {converted, convertedZeros, sizes};
   }
   if (failed(createTileMove(builder, loc, convertedBox, rawBox)))
-    return copy.emitOpError("cannot tell which run-time dimensions belong together; give both sides the same rank");
+    return copy.emitOpError(
+        "cannot tell which run-time dimensions belong together; give both sides the same rank");
   if (dstScope != Scope::UB)
     move(dst, convertedBox, FloatAttr());
   copy.erase();
@@ -244,11 +270,13 @@ LogicalResult Placer::legalize(FillOp fill) {
   if (failed(temporary))
     return failure();
   OpBuilder builder(fill);
-  SmallVector<Value> zeros(box.sizes.size(), builder.create<arith::ConstantIndexOp>(fill.getLoc(), 0));
+  SmallVector<Value> zeros(box.sizes.size(),
+                           builder.create<arith::ConstantIndexOp>(fill.getLoc(), 0));
   Box tileBox{temporary->first, zeros, temporary->second};
   BoxOperands filled, moved;
   filled.addWhole(builder, fill.getLoc(), temporary->first);
-  builder.create<FillOp>(fill.getLoc(), filled.buffers, filled.offsets, filled.sizes, fill.getValue());
+  builder.create<FillOp>(fill.getLoc(), filled.buffers, filled.offsets, filled.sizes,
+                         fill.getValue());
   moved.add(builder, fill.getLoc(), box);
   moved.add(builder, fill.getLoc(), tileBox);
   builder.create<CopyOp>(fill.getLoc(), moved.buffers, moved.offsets, moved.sizes, FloatAttr());
@@ -261,16 +289,20 @@ LogicalResult Placer::legalize(AtomicOp atomic) {
   Box dst = atomic.getBox(0);
   OpBuilder builder(atomic);
   Location loc = atomic.getLoc();
-  Fn fn = atomic.getKind() == ReduceKind::Sum ? Fn::Add : atomic.getKind() == ReduceKind::Max ? Fn::MaxNum : Fn::MinNum;
+  Fn fn = atomic.getKind() == ReduceKind::Sum   ? Fn::Add
+          : atomic.getKind() == ReduceKind::Max ? Fn::MaxNum
+                                                : Fn::MinNum;
   if (!isGlobal(dst.buffer)) {
     if (atomic.getScalar()) {
       BoxOperands boxes;
       boxes.add(builder, loc, dst);
       boxes.add(builder, loc, dst);
-      SmallVector<int64_t> identity = llvm::to_vector(llvm::seq<int64_t>(0, staticSizes(dst).size()));
+      SmallVector<int64_t> identity =
+          llvm::to_vector(llvm::seq<int64_t>(0, staticSizes(dst).size()));
       Attribute map = builder.getDenseI64ArrayAttr(identity);
-      builder.create<ElementwiseOp>(loc, boxes.buffers, boxes.offsets, boxes.sizes, atomic.getScalar(),
-                                    FnAttr::get(builder.getContext(), fn), builder.getArrayAttr({map, map}), UnitAttr(),
+      builder.create<ElementwiseOp>(loc, boxes.buffers, boxes.offsets, boxes.sizes,
+                                    atomic.getScalar(), FnAttr::get(builder.getContext(), fn),
+                                    builder.getArrayAttr({map, map}), UnitAttr(),
                                     RoundAttr::get(builder.getContext(), Round::Rint));
       atomic.erase();
       return success();
@@ -284,10 +316,11 @@ LogicalResult Placer::legalize(AtomicOp atomic) {
     boxes.add(builder, loc, atomic.getBox(1));
     SmallVector<int64_t> identity = llvm::to_vector(llvm::seq<int64_t>(0, staticSizes(dst).size()));
     Attribute dstMap = builder.getDenseI64ArrayAttr(identity);
-    builder.create<ElementwiseOp>(loc, boxes.buffers, boxes.offsets, boxes.sizes, Value(),
-                                  FnAttr::get(builder.getContext(), fn),
-                                  builder.getArrayAttr({dstMap, dstMap, builder.getDenseI64ArrayAttr(*map)}), UnitAttr(),
-                                  RoundAttr::get(builder.getContext(), Round::Rint));
+    builder.create<ElementwiseOp>(
+        loc, boxes.buffers, boxes.offsets, boxes.sizes, Value(),
+        FnAttr::get(builder.getContext(), fn),
+        builder.getArrayAttr({dstMap, dstMap, builder.getDenseI64ArrayAttr(*map)}), UnitAttr(),
+        RoundAttr::get(builder.getContext(), Round::Rint));
     atomic.erase();
     return success();
   }
@@ -299,10 +332,12 @@ LogicalResult Placer::legalize(AtomicOp atomic) {
     BoxOperands filled, combined;
     filled.addWhole(builder, loc, temporary->first);
     builder.create<FillOp>(loc, filled.buffers, filled.offsets, filled.sizes, atomic.getScalar());
-    SmallVector<Value> zeros(temporary->second.size(), builder.create<arith::ConstantIndexOp>(loc, 0));
+    SmallVector<Value> zeros(temporary->second.size(),
+                             builder.create<arith::ConstantIndexOp>(loc, 0));
     combined.add(builder, loc, dst);
     combined.add(builder, loc, Box{temporary->first, zeros, temporary->second});
-    builder.create<AtomicOp>(loc, combined.buffers, combined.offsets, combined.sizes, Value(), atomic.getKindAttr());
+    builder.create<AtomicOp>(loc, combined.buffers, combined.offsets, combined.sizes, Value(),
+                             atomic.getKindAttr());
     atomic.erase();
     return success();
   }
@@ -312,7 +347,8 @@ LogicalResult Placer::legalize(AtomicOp atomic) {
   auto temporary = temporaryFor(atomic, src, element, nameOf(dst.buffer) + ".atomic");
   if (failed(temporary))
     return failure();
-  SmallVector<Value> zeros(temporary->second.size(), builder.create<arith::ConstantIndexOp>(loc, 0));
+  SmallVector<Value> zeros(temporary->second.size(),
+                           builder.create<arith::ConstantIndexOp>(loc, 0));
   Box tileBox{temporary->first, zeros, temporary->second};
   BoxOperands moved, combined;
   moved.add(builder, loc, tileBox);
@@ -320,7 +356,8 @@ LogicalResult Placer::legalize(AtomicOp atomic) {
   auto move = builder.create<CopyOp>(loc, moved.buffers, moved.offsets, moved.sizes, FloatAttr());
   combined.add(builder, loc, dst);
   combined.add(builder, loc, tileBox);
-  builder.create<AtomicOp>(loc, combined.buffers, combined.offsets, combined.sizes, Value(), atomic.getKindAttr());
+  builder.create<AtomicOp>(loc, combined.buffers, combined.offsets, combined.sizes, Value(),
+                           atomic.getKindAttr());
   atomic.erase();
   return legalize(move);
 }

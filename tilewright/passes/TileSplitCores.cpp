@@ -77,7 +77,8 @@ void Splitter::insertChannel(CopyOp copy) {
     size = ShapedType::isDynamic(size) ? dstType.getDimSize(dim) : size;
   OpBuilder builder(copy);
   Location loc = copy.getLoc();
-  AllocOp channel = createAlloc(copy, loc, nameOf(dst.buffer) + ".exchange", shape, dstType.getElementType(), Scope::Workspace);
+  AllocOp channel = createAlloc(copy, loc, nameOf(dst.buffer) + ".exchange", shape,
+                                dstType.getElementType(), Scope::Workspace);
   SmallVector<Value> zeros(shape.size(), builder.create<arith::ConstantIndexOp>(loc, 0));
   Box slot{channel, zeros, dst.isWhole() ? ValueRange() : dst.sizes};
   auto core = [&](Core core) { return CoreAttr::get(context, core); };
@@ -96,12 +97,14 @@ void Splitter::insertChannel(CopyOp copy) {
   int64_t bytes = dstType.getElementTypeBitWidth() / 8;
   for (int64_t extent : shape)
     bytes *= extent;
-  remark(copy, kPass, "applied") << "'" << nameOf(src.buffer) << "' goes from " << stringifyCore(writer) << " to "
-                                 << stringifyCore(reader) << " through global memory, " << bytes << " bytes each time";
+  remark(copy, kPass, "applied") << "'" << nameOf(src.buffer) << "' goes from "
+                                 << stringifyCore(writer) << " to " << stringifyCore(reader)
+                                 << " through global memory, " << bytes << " bytes each time";
   copy.erase();
 }
 
-/// Ops on on-chip tiles run where the tiles are; what only touches global memory runs with the vector work.
+/// Ops on on-chip tiles run where the tiles are; what only touches global memory runs with the
+/// vector work.
 void Splitter::label(Operation *op) {
   if (isa<AcquireOp, PublishOp, WaitOp, ReleaseOp>(op))
     return setCore(op, cast<CoreAttr>(op->getAttr("core")).getValue());
@@ -123,13 +126,16 @@ void Splitter::label(Operation *op) {
   setCore(op, scalarSide);
 }
 
-/// What the vector unit computes must not steer the cube's program: there is no way for such a scalar to get there.
+/// What the vector unit computes must not steer the cube's program: there is no way for such a
+/// scalar to get there.
 LogicalResult Splitter::checkScalars() {
   if (!usesCube)
     return success();
   llvm::DenseMap<Value, Operation *> tainted; // value -> the load it comes from
   bool changed = true;
-  auto taint = [&](Value value, Operation *origin) { changed |= tainted.try_emplace(value, origin).second; };
+  auto taint = [&](Value value, Operation *origin) {
+    changed |= tainted.try_emplace(value, origin).second;
+  };
   while (changed) {
     changed = false;
     launch.walk([&](Operation *op) {
@@ -145,7 +151,8 @@ LogicalResult Splitter::checkScalars() {
           continue;
         for (Value result : op->getResults())
           taint(result, origin);
-        if (auto store = dyn_cast<tile::StoreOp>(op); store && scopeOf(store.getBuffer()) == Scope::Local)
+        if (auto store = dyn_cast<tile::StoreOp>(op);
+            store && scopeOf(store.getBuffer()) == Scope::Local)
           taint(store.getBuffer(), origin);
         for (Region &region : op->getRegions())
           for (Value argument : region.getArguments())
@@ -160,8 +167,9 @@ LogicalResult Splitter::checkScalars() {
     for (Operation *at = op; at != launch; at = at->getParentOp())
       for (Value operand : at->getOperands())
         if (Operation *origin = tainted.lookup(operand)) {
-          InFlightDiagnostic error = op->emitError("runs on the cube core but depends on a scalar read from a vector tile; "
-                                                   "read such a value from a global tensor instead");
+          InFlightDiagnostic error = op->emitError(
+              "runs on the cube core but depends on a scalar read from a vector tile; "
+              "read such a value from a global tensor instead");
           error.attachNote(origin->getLoc()) << "the scalar is read here";
           return WalkResult::interrupt();
         }
@@ -193,8 +201,10 @@ LogicalResult Splitter::checkGlobals() {
     for (unsigned side : {0u, 1u})
       if (user.writer[side] && user.first[1 - side]) {
         InFlightDiagnostic error = user.first[1 - side]->emitError("'")
-                                   << nameOf(buffer) << "' is touched by the " << (side ? "cube" : "vector")
-                                   << " core here and written by the other core; write the result to another tensor or split "
+                                   << nameOf(buffer) << "' is touched by the "
+                                   << (side ? "cube" : "vector")
+                                   << " core here and written by the other core; write the result "
+                                      "to another tensor or split "
                                       "the kernel in two launches";
         error.attachNote(user.writer[side]->getLoc()) << "written here";
         return error;

@@ -19,8 +19,9 @@ constexpr StringLiteral kPass = "tile-split-rows";
 
 /// Dimensions of vector tiles that must be cut together, and those that cannot be cut.
 ///
-/// A node is one dimension of one UB tile. Ops tie the dimensions that follow the same dimension of their domain; an op that
-/// mixes elements along a dimension, or names a part of it, pins that dimension.
+/// A node is one dimension of one UB tile. Ops tie the dimensions that follow the same dimension of
+/// their domain; an op that mixes elements along a dimension, or names a part of it, pins that
+/// dimension.
 class RowLattice {
 public:
   explicit RowLattice(LaunchOp launch) {
@@ -191,7 +192,8 @@ struct TileSplitRowsPass : passes::impl::TileSplitRowsBase<TileSplitRowsPass> {
       RowLattice lattice(launch);
       int64_t root = lattice.best();
       if (root < 0) {
-        remark(launch, kPass, "missed") << "no dimension can be cut over the two vector cores: both do all the vector work";
+        remark(launch, kPass, "missed")
+            << "no dimension can be cut over the two vector cores: both do all the vector work";
         return;
       }
       int64_t extent = lattice.extentOf(root), half = llvm::divideCeil(extent, 2);
@@ -210,8 +212,9 @@ struct TileSplitRowsPass : passes::impl::TileSplitRowsBase<TileSplitRowsPass> {
         alloc->setAttr(kSplitRowsAttr, builder.getI64IntegerAttr(half));
         ++count;
       });
-      remark(launch, kPass, "applied") << "vector work is cut over two cores: " << half << " and " << extent - half << " of "
-                                       << extent << " rows, " << count << " tiles";
+      remark(launch, kPass, "applied")
+          << "vector work is cut over two cores: " << half << " and " << extent - half << " of "
+          << extent << " rows, " << count << " tiles";
     });
   }
 };

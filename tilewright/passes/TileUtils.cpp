@@ -27,13 +27,15 @@ InFlightDiagnostic passes::remark(Operation *op, StringRef pass, StringRef kind)
   return op->emitRemark() << "[" << pass << "] " << kind << ": ";
 }
 
-tile::AllocOp passes::createAlloc(Operation *near, Location loc, const Twine &name, ArrayRef<int64_t> shape, Type element,
-                                  tile::Scope scope) {
+tile::AllocOp passes::createAlloc(Operation *near, Location loc, const Twine &name,
+                                  ArrayRef<int64_t> shape, Type element, tile::Scope scope) {
   auto launch = near->getParentOfType<tile::LaunchOp>();
   OpBuilder builder(near->getContext());
   builder.setInsertionPointToStart(&launch.getBody().front());
-  auto type = MemRefType::get(shape, element, AffineMap(), tile::ScopeAttr::get(near->getContext(), scope));
-  return builder.create<tile::AllocOp>(loc, type, builder.getStringAttr(name), builder.getI64IntegerAttr(1));
+  auto type =
+      MemRefType::get(shape, element, AffineMap(), tile::ScopeAttr::get(near->getContext(), scope));
+  return builder.create<tile::AllocOp>(loc, type, builder.getStringAttr(name),
+                                       builder.getI64IntegerAttr(1));
 }
 
 bool passes::coversBuffer(const Box &box) {
@@ -43,14 +45,18 @@ bool passes::coversBuffer(const Box &box) {
   if (box.sizes.empty())
     return type.getRank() == 0;
   for (auto [dim, extent] : llvm::enumerate(type.getShape()))
-    if (ShapedType::isDynamic(extent) || constantOf(box.offsets[dim]) != 0 || constantOf(box.sizes[dim]) != extent)
+    if (ShapedType::isDynamic(extent) || constantOf(box.offsets[dim]) != 0 ||
+        constantOf(box.sizes[dim]) != extent)
       return false;
   return true;
 }
 
-Operation *passes::ancestorIn(Block *block, Operation *op) { return block->findAncestorOpInBlock(*op); }
+Operation *passes::ancestorIn(Block *block, Operation *op) {
+  return block->findAncestorOpInBlock(*op);
+}
 
-void passes::forEachAccess(Value buffer, llvm::function_ref<void(AccessInterface, unsigned)> visit) {
+void passes::forEachAccess(Value buffer,
+                           llvm::function_ref<void(AccessInterface, unsigned)> visit) {
   llvm::SmallPtrSet<Operation *, 8> seen;
   for (Operation *user : llvm::make_early_inc_range(buffer.getUsers())) {
     auto access = dyn_cast<AccessInterface>(user);
@@ -88,7 +94,8 @@ FailureOr<SmallVector<int64_t>> passes::matchDims(const Box &box, const Box &oth
   return map;
 }
 
-LogicalResult passes::createTileMove(OpBuilder &builder, Location loc, const Box &dst, const Box &src) {
+LogicalResult passes::createTileMove(OpBuilder &builder, Location loc, const Box &dst,
+                                     const Box &src) {
   auto srcMap = matchDims(src, dst);
   if (failed(srcMap))
     return failure();
@@ -103,7 +110,9 @@ LogicalResult passes::createTileMove(OpBuilder &builder, Location loc, const Box
   builder.create<tile::ElementwiseOp>(
       loc, boxes.buffers, boxes.offsets, boxes.sizes, Value(),
       tile::FnAttr::get(builder.getContext(), dstElement == srcElement ? Fn::Copy : Fn::Cast),
-      builder.getArrayAttr({builder.getDenseI64ArrayAttr(identity), builder.getDenseI64ArrayAttr(*srcMap)}), UnitAttr(),
+      builder.getArrayAttr(
+          {builder.getDenseI64ArrayAttr(identity), builder.getDenseI64ArrayAttr(*srcMap)}),
+      UnitAttr(),
       tile::RoundAttr::get(builder.getContext(), toInteger ? Round::Trunc : Round::Rint));
   return success();
 }

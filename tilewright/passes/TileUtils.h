@@ -22,8 +22,8 @@ struct BoxOperands {
 mlir::InFlightDiagnostic remark(mlir::Operation *op, llvm::StringRef pass, llvm::StringRef kind);
 
 /// An alloc at the top of the launch body that holds `near`.
-tile::AllocOp createAlloc(mlir::Operation *near, mlir::Location loc, const llvm::Twine &name, llvm::ArrayRef<int64_t> shape,
-                          mlir::Type element, tile::Scope scope);
+tile::AllocOp createAlloc(mlir::Operation *near, mlir::Location loc, const llvm::Twine &name,
+                          llvm::ArrayRef<int64_t> shape, mlir::Type element, tile::Scope scope);
 
 /// True when the box covers its whole (static) buffer.
 bool coversBuffer(const Box &box);
@@ -44,11 +44,13 @@ struct SqueezedBox {
 };
 SqueezedBox squeeze(const Box &box);
 
-/// Pairs the dimensions of two boxes of one copy: entry d is the dimension of `other` that dimension d of `box` follows, -1
-/// where the box has size 1 there. Fails when run-time sizes leave it open.
+/// Pairs the dimensions of two boxes of one copy: entry d is the dimension of `other` that
+/// dimension d of `box` follows, -1 where the box has size 1 there. Fails when run-time sizes leave
+/// it open.
 mlir::FailureOr<llvm::SmallVector<int64_t>> matchDims(const Box &box, const Box &other);
 
 /// Creates `dst = fn(src)` with maps that pair the boxes' dimensions as a copy does.
-mlir::LogicalResult createTileMove(mlir::OpBuilder &builder, mlir::Location loc, const Box &dst, const Box &src);
+mlir::LogicalResult createTileMove(mlir::OpBuilder &builder, mlir::Location loc, const Box &dst,
+                                   const Box &src);
 
 } // namespace tilewright::passes
