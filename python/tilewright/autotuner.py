@@ -123,7 +123,7 @@ class TunedFunction:
         self.configs = configs
         self.settings = settings
         self._memo = Memo()
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function, updated=())
 
     def _configs(self, args: Any, kwargs: Any) -> list[dict[str, Any]]:
         found = self.configs(*args, **kwargs) if callable(self.configs) else self.configs

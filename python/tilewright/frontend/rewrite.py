@@ -571,7 +571,7 @@ def rewrite(node: ast.FunctionDef, filename: str, free: tuple[str, ...]) -> Rewr
     )
     ast.copy_location(outer, function)
     module = ast.fix_missing_locations(ast.Module([outer], []))
-    compiled = compile(module, filename, "exec")
+    compiled = compile(module, filename, "exec", dont_inherit=True)
     code = _nested(_nested(compiled, "__tw_outer__"), function.name)
     return Rewritten(
         code, rewriter.locations, parameters, tuple(rewriter.declared), code.co_freevars
