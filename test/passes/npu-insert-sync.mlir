@@ -271,6 +271,31 @@ func.func @chains() attributes {npu.core = #core} {
   return
 }
 
+// The same chains one after the other: they are interleaved, and the fill, which overwrites what the first op reads, stays
+// behind it.
+// CHECK-LABEL: @interleave
+// CHECK: npu.elementwise <exp> (%x
+// CHECK-NEXT: npu.elementwise <log> (%y
+// CHECK-NEXT: npu.fill {{.*}}(%z
+// CHECK-NEXT: npu.barrier <V>
+// CHECK-NEXT: npu.elementwise <exp> (%x
+// CHECK-NEXT: npu.elementwise <log> (%y
+// CHECK-NEXT: return
+func.func @interleave() attributes {npu.core = #core} {
+  %x = npu.alloc "x" {address = 0 : i64} : !ub
+  %y = npu.alloc "y" {address = 16384 : i64} : !ub
+  %z = npu.alloc "z" {address = 32768 : i64} : !ub
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  npu.elementwise <exp> (%x[%c0, %c0] [%c64, %c64] : !ub, %z[%c0, %c0] [%c64, %c64] : !ub) {maps = [array<i64: 0, 1>, array<i64: 0, 1>]}
+  npu.elementwise <exp> (%x[%c0, %c0] [%c64, %c64] : !ub, %x[%c0, %c0] [%c64, %c64] : !ub) {maps = [array<i64: 0, 1>, array<i64: 0, 1>]}
+  npu.elementwise <log> (%y[%c0, %c0] [%c64, %c64] : !ub, %y[%c0, %c0] [%c64, %c64] : !ub) {maps = [array<i64: 0, 1>, array<i64: 0, 1>]}
+  npu.elementwise <log> (%y[%c0, %c0] [%c64, %c64] : !ub, %y[%c0, %c0] [%c64, %c64] : !ub) {maps = [array<i64: 0, 1>, array<i64: 0, 1>]}
+  npu.fill %zero : f32, (%z[%c0, %c0] [%c64, %c64] : !ub)
+  return
+}
+
 // A later write may overtake nothing that an earlier op still reads.
 // CHECK-LABEL: @overwrite
 // CHECK-NOT: npu.barrier

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tilewright/passes/SyncSchedule.h"
 #include "tilewright/passes/SyncSolver.h"
 #include "tilewright/passes/TileUtils.h"
-
-#include "llvm/ADT/MapVector.h"
 
 namespace tilewright::passes {
 #define GEN_PASS_DEF_NPUINSERTSYNC
@@ -140,6 +139,15 @@ void report(func::FuncOp function) {
   });
 }
 
+/// What the barriers on V cost, loops counted as many turns.
+uint64_t barrierCost(const AccessTable &table, const Solver &solver) {
+  uint64_t cost = 0;
+  for (const Barrier &barrier : solver.barriers)
+    if (barrier.pipe == Pipe::V)
+      cost += uint64_t(1) << (4 * std::min(table.blocks()[barrier.block].depth, 8u));
+  return cost;
+}
+
 struct InsertSync : passes::impl::NpuInsertSyncBase<InsertSync> {
   using NpuInsertSyncBase::NpuInsertSyncBase;
 
@@ -169,14 +177,40 @@ struct InsertSync : passes::impl::NpuInsertSyncBase<InsertSync> {
     if (mode == "barrier-all")
       return insertAllBarriers(function);
 
+    if (failed(insertMinimal(function)))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult insertMinimal(func::FuncOp function) {
     FailureOr<AccessTable> table = AccessTable::build(function);
     if (failed(table))
-      return signalPassFailure();
+      return failure();
     Solver solver(*table, maxIds);
     solver.solve();
+    VectorSchedule schedule(*table, solver);
+    if (schedule.isChange()) {
+      schedule.apply();
+      FailureOr<AccessTable> newTable = AccessTable::build(function);
+      if (failed(newTable))
+        return failure();
+      Solver newSolver(*newTable, maxIds);
+      newSolver.solve();
+      if (newSolver.flags.size() <= solver.flags.size() &&
+          barrierCost(*newTable, newSolver) < barrierCost(*table, solver)) {
+        finish(function, *newTable, newSolver);
+        return success();
+      }
+      schedule.undo();
+    }
+    finish(function, *table, solver);
+    return success();
+  }
+
+  void finish(func::FuncOp function, const AccessTable &table, const Solver &solver) {
     for (const Solver::Fallback &fallback : solver.fallbacks)
       remark(fallback.op, kPass, "fallback") << fallback.text;
-    Writer(function, *table, solver).write();
+    Writer(function, table, solver).write();
     report(function);
   }
 };

@@ -147,7 +147,8 @@ def NpuInsertSync : Pass<"npu-insert-sync", "::mlir::func::FuncOp"> {
     by one, so that loads run ahead; their events are set once at the top of the function and awaited at its end. Accesses to
     arguments by different logical blocks stay unordered, and so does what different cores do.
     `mode=barrier-all` puts a barrier for all pipes after every op.
-    Leaves alone: the ops that are there, cross-core signals among them.
+    Leaves alone: the ops that are there, cross-core signals among them; but independent vector ops change places where that
+    saves barriers.
 
     Example: test/passes/npu-insert-sync.mlir.
   }];
