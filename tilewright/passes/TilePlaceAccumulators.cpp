@@ -63,6 +63,15 @@ bool isFirstTurn(Value flag, scf::ForOp loop) {
   return rhs == loop.getLowerBound() || (lower && constantOf(rhs) == lower);
 }
 
+/// What is known at compile time about an accumulator: does it hold a sum?
+enum class Held { No, Yes, Unknown };
+
+/// A product and the loops in whose first turns it starts the sum; none of them: it never does.
+struct Flag {
+  GemmOp gemm;
+  std::optional<SmallVector<scf::ForOp>> starts;
+};
+
 /// Rewrites the products into one tile. Statements of a block are cut into *runs*: neighbours that
 /// only multiply into the whole tile or clear it. A run sums up in an L0C accumulator, so that at
 /// any point
@@ -97,8 +106,12 @@ private:
   void rewriteAlone(GemmOp gemm);
   void addSum(OpBuilder &builder, Location loc, const Box &part, ArrayRef<int64_t> partMap,
               const Box &sum, ArrayRef<int64_t> sumMap);
+  bool plainFlags(Operation *op, SmallVector<scf::ForOp> &loops, Held &held,
+                  SmallVectorImpl<Flag> &flags) const;
   void redirect(GemmOp gemm, Value acc, Value init);
+  void applyFlags(ArrayRef<Flag> flags, Value acc);
   Value trackSums(Run run, ArrayRef<GemmOp> gemms, Value acc);
+  void multiplyZeros(OpBuilder &builder, Location loc, AllocOp acc, Type element);
 
   Value tile;
   MemRefType type;
@@ -160,6 +173,83 @@ void Accumulator::redirect(GemmOp gemm, Value acc, Value init) {
   gemm.erase();
 }
 
+/// Follows the sum through one statement of a run: clears, products, and loops over products. Fails
+/// where only a run-time bit can tell whether there is a sum yet.
+bool Accumulator::plainFlags(Operation *op, SmallVector<scf::ForOp> &loops, Held &held,
+                             SmallVectorImpl<Flag> &flags) const {
+  if (!touches(op))
+    return true;
+  if (isZeroFill(op)) {
+    held = Held::No;
+    return loops.empty();
+  }
+  if (held == Held::Unknown)
+    return false;
+  if (auto gemm = dyn_cast<GemmOp>(op)) {
+    flags.push_back({gemm, std::nullopt});
+    if (held == Held::No)
+      flags.back().starts = loops;
+    held = Held::Yes;
+    return true;
+  }
+  auto loop = dyn_cast<scf::ForOp>(op);
+  if (!loop)
+    return false;
+  bool heldBefore = held == Held::Yes;
+  loops.push_back(loop);
+  for (Operation &inner : *loop.getBody())
+    if (!plainFlags(&inner, loops, held, flags))
+      return false;
+  loops.pop_back();
+  if (held != Held::Yes)
+    return false;
+  if (!heldBefore && !runsAtLeastOnce(loop))
+    held = Held::Unknown;
+  return true;
+}
+
+/// Gives each product its flag: the one that starts the sum, or the author's own.
+void Accumulator::applyFlags(ArrayRef<Flag> flags, Value acc) {
+  for (const Flag &flag : flags) {
+    GemmOp gemm = flag.gemm;
+    OpBuilder builder(gemm);
+    Location loc = gemm.getLoc();
+    Value init;
+    bool same = false; // the author's flag says what ours does
+    for (scf::ForOp loop : flag.starts.value_or(SmallVector<scf::ForOp>())) {
+      Value first = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq,
+                                                  loop.getInductionVar(), loop.getLowerBound());
+      init = init ? builder.create<arith::AndIOp>(loc, init, first).getResult() : first;
+      same = flag.starts->size() == 1 && isFirstTurn(gemm.getInit(), loop);
+    }
+    if (!init)
+      init = boolConstant(builder, loc, flag.starts.has_value());
+    if (gemm.getInit() && !same)
+      init = builder.createOrFold<arith::OrIOp>(loc, init, gemm.getInit());
+    redirect(gemm, acc, init);
+  }
+}
+
+/// Clears an accumulator: a product of zeros, the only way to write there without other operands.
+void Accumulator::multiplyZeros(OpBuilder &builder, Location loc, AllocOp acc, Type element) {
+  ArrayRef<int64_t> matrix = type.getShape().take_back(2);
+  int64_t depth = 256 / element.getIntOrFloatBitWidth();
+  Value zero = builder.create<arith::ConstantOp>(loc, scalarTypeOf(element),
+                                                 builder.getZeroAttr(scalarTypeOf(element)));
+  BoxOperands product;
+  product.addWhole(builder, loc, acc);
+  const int64_t shapes[][2] = {{matrix[0], depth}, {depth, matrix[1]}};
+  for (const auto &shape : shapes) {
+    Value zeros = createAlloc(acc, loc, nameOf(tile) + ".zeros", shape, element, Scope::L1);
+    BoxOperands box;
+    box.addWhole(builder, loc, zeros);
+    builder.create<FillOp>(loc, box.buffers, box.offsets, box.sizes, zero);
+    product.addWhole(builder, loc, zeros);
+  }
+  builder.create<GemmOp>(loc, product.buffers, product.offsets, product.sizes,
+                         boolConstant(builder, loc, true), UnitAttr(), UnitAttr());
+}
+
 /// A run-time bit tells whether the accumulator holds a sum; gives every product its flag and
 /// returns the bit's variable.
 Value Accumulator::trackSums(Run run, ArrayRef<GemmOp> gemms, Value acc) {
@@ -196,9 +286,6 @@ Value Accumulator::trackSums(Run run, ArrayRef<GemmOp> gemms, Value acc) {
 void Accumulator::rewriteRun(Block *block, Run run) {
   SmallVector<GemmOp> gemms = gemmsIn(run);
   bool fromZero = startsFromZero(block, run);
-  scf::ForOp loop = dyn_cast<scf::ForOp>(gemms.front()->getParentOp());
-  if (loop && !llvm::is_contained(run, loop.getOperation()))
-    loop = nullptr;
   // A product that may clear, on top of other contents: each product by itself.
   if (!fromZero && llvm::any_of(gemms, [](GemmOp gemm) {
         return gemm.getInit() && constantOf(gemm.getInit()) != 0;
@@ -216,30 +303,27 @@ void Accumulator::rewriteRun(Block *block, Run run) {
   Operation *next = run.back()->getNextNode();
   SmallPtrSet<Operation *, 4> runOps(run.begin(), run.end());
 
-  // The usual shapes are clear(s) then one product, alone or in one loop: its flag is known. Else a
-  // bit tracks the sum.
-  bool oneGemm =
-      gemms.size() == 1 && clears.size() + 1 == run.size() && isZeroFill(run.back()) == false;
-  bool clearedInside = llvm::any_of(accesses, [&](auto &entry) {
-    return isZeroFill(entry.first) && loop && loop->isProperAncestor(entry.first);
-  });
+  Type operandType = cast<MemRefType>(gemms.front().getBox(1).buffer.getType()).getElementType();
+  SmallVector<Flag> flags;
+  SmallVector<scf::ForOp> loops;
+  Held held = Held::No;
+  bool plain = llvm::all_of(run, [&](Operation *op) { return plainFlags(op, loops, held, flags); });
   Value holds;
-  bool surelyHolds = false;
-  if (oneGemm && gemms[0] == run.back()) {
-    OpBuilder builder(gemms[0]);
-    redirect(gemms[0], acc, boolConstant(builder, loc, true));
-    surelyHolds = true;
-  } else if (oneGemm && loop == run.back() && !clearedInside &&
-             (!gemms[0].getInit() || isFirstTurn(gemms[0].getInit(), loop))) {
-    OpBuilder builder(gemms[0]);
-    Value first = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq,
-                                                loop.getInductionVar(), loop.getLowerBound());
-    redirect(gemms[0], acc, first);
-    surelyHolds = runsAtLeastOnce(loop);
-  } else {
+  if (plain)
+    applyFlags(flags, acc);
+  else
     holds = trackSums(run, gemms, acc);
-  }
+  bool surelyHolds = plain && held == Held::Yes;
   OpBuilder builder(next);
+  // Made where it is needed: is there a sum?
+  auto hasSum = [&]() -> Value {
+    if (holds)
+      return builder.create<tile::LoadOp>(loc, builder.getI1Type(), holds, ValueRange(),
+                                          FloatAttr());
+    auto loop = cast<scf::ForOp>(run.back());
+    return builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, loop.getLowerBound(),
+                                         loop.getUpperBound());
+  };
 
   // Who looks at the tile afterwards? Nobody beyond the next statement that overwrites it.
   Operation *end = next;
@@ -247,7 +331,7 @@ void Accumulator::rewriteRun(Block *block, Run run) {
     end = end->getNextNode();
   bool once = end || isa<LaunchOp>(block->getParentOp());
   SmallVector<Operation *> readers;
-  bool direct = fromZero && surelyHolds;
+  bool direct = fromZero;
   for (auto &[access, boxes] : accesses) {
     Operation *place = ancestorIn(block, access);
     bool later = place && !place->isBeforeInBlock(next) && !(end && !place->isBeforeInBlock(end));
@@ -266,6 +350,13 @@ void Accumulator::rewriteRun(Block *block, Run run) {
         direct = false;
     }
 
+  if (direct && !surelyHolds) {
+    Value none = builder.create<arith::XOrIOp>(loc, hasSum(), boolConstant(builder, loc, true));
+    auto branch = builder.create<scf::IfOp>(loc, none, /*withElseRegion=*/false);
+    OpBuilder inside(branch.thenYield());
+    multiplyZeros(inside, loc, acc, operandType);
+    surelyHolds = true;
+  }
   if (direct) {
     for (Operation *reader : readers) {
       auto copy = cast<CopyOp>(reader);
@@ -279,19 +370,9 @@ void Accumulator::rewriteRun(Block *block, Run run) {
       copy.erase();
     }
   } else if (!readers.empty()) {
-    std::optional<OpBuilder::InsertionGuard> guard;
-    guard.emplace(builder);
     if (!surelyHolds) {
-      Value any = holds ? builder
-                              .create<tile::LoadOp>(loc, builder.getI1Type(), holds, ValueRange(),
-                                                    FloatAttr())
-                              .getResult()
-                        : builder
-                              .create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt,
-                                                     loop.getLowerBound(), loop.getUpperBound())
-                              .getResult();
-      builder.setInsertionPoint(
-          builder.create<scf::IfOp>(loc, any, /*withElseRegion=*/false).thenYield());
+      auto branch = builder.create<scf::IfOp>(loc, hasSum(), /*withElseRegion=*/false);
+      builder.setInsertionPoint(branch.thenYield());
     }
     BoxOperands out;
     Value target =

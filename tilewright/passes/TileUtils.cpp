@@ -34,7 +34,12 @@ tile::AllocOp passes::createAlloc(Operation *near, Location loc, const Twine &na
   builder.setInsertionPointToStart(&launch.getBody().front());
   auto type =
       MemRefType::get(shape, element, AffineMap(), tile::ScopeAttr::get(near->getContext(), scope));
-  return builder.create<tile::AllocOp>(loc, type, builder.getStringAttr(name),
+  // Both functions of a launch know a workspace tile by its name, so names must differ.
+  std::string unique = name.str();
+  auto isTaken = [&](tile::AllocOp other) { return other.getName() == unique; };
+  for (unsigned number = 2; llvm::any_of(launch.getOps<tile::AllocOp>(), isTaken); ++number)
+    unique = (name + "." + Twine(number)).str();
+  return builder.create<tile::AllocOp>(loc, type, builder.getStringAttr(unique),
                                        builder.getI64IntegerAttr(1));
 }
 

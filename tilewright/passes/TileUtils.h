@@ -21,7 +21,7 @@ struct BoxOperands {
 /// Remark of an automatic stage, as users see it with --remarks and in `tilewright explain`.
 mlir::InFlightDiagnostic remark(mlir::Operation *op, llvm::StringRef pass, llvm::StringRef kind);
 
-/// An alloc at the top of the launch body that holds `near`.
+/// An alloc at the top of the launch body that holds `near`, under a name of its own.
 tile::AllocOp createAlloc(mlir::Operation *near, mlir::Location loc, const llvm::Twine &name,
                           llvm::ArrayRef<int64_t> shape, mlir::Type element, tile::Scope scope);
 
