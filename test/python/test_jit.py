@@ -168,6 +168,17 @@ def test_several_outputs():
     torch.testing.assert_close(low, a - 1)
 
 
+def test_tensors_in_the_signature_of_an_eager_kernel():
+    @tilelang.jit
+    def copy(A: T.Tensor((8, 4), "float32"), B: T.Tensor((8, 4), "float32")):
+        with T.Kernel(1, threads=128):
+            T.copy(A, B)
+
+    a, b = torch.randn(8, 4), torch.zeros(8, 4)
+    copy(a, b)
+    assert torch.equal(a, b)
+
+
 # -- memory of kernels --------------------------------------------------------------------------
 
 offset = 1

@@ -19,7 +19,7 @@ from ..language.buffer import Buffer, TensorType
 from ..language.builder import Builder, NoBuilderError
 from ..language.symbols import ConstVar, Symbolic, bind_consts
 from . import source
-from .function import Traced, located
+from .function import Traced, located, resolve_annotations
 from .prim_func import Built, add_parameter, finish
 
 
@@ -57,8 +57,9 @@ class EagerFunction:
         self.signature = inspect.signature(function)
         traced = Traced(function)
         self.location = traced.location
-        self.declared = traced.result.declared
-        self.tensors = tuple(n for n in self.signature.parameters if n in self.declared)
+        self.annotated = _tensor_annotations(function)
+        declared = {*traced.result.declared, *self.annotated}
+        self.tensors = tuple(n for n in self.signature.parameters if n in declared)
         self.consts = _const_names(source.load(function))
 
     def split(
@@ -108,7 +109,9 @@ class EagerFunction:
     def probe(self, fixed: Mapping[str, Any], consts: Mapping[str, int]) -> dict[str, Any]:
         """Runs the body up to its last declaration; gives the annotations of the tensors."""
         traced = Traced(self.function)
-        found: dict[str, Any] = {}
+        found: dict[str, Any] = dict(self.annotated)
+        if len(found) == len(self.tensors):
+            return found
 
         def hook(name: str, annotation: Any, value: Any) -> Any:
             found[name] = annotation
@@ -119,8 +122,7 @@ class EagerFunction:
         traced.runtime.declare_hook = hook
         try:
             with bind_consts(consts):
-                if self.tensors:
-                    traced.callable(**self.arguments(fixed))
+                traced.callable(**self.arguments(fixed))
         except (_ProbeDone, NoBuilderError):
             pass
         except Exception as error:
@@ -173,8 +175,11 @@ class EagerFunction:
                 return add_parameter(builder, name, annotation, False, traced)
 
             traced.runtime.declare_hook = hook
+            arguments = self.arguments(fixed)
+            for name, annotation in self.annotated.items():
+                arguments[name] = hook(name, annotation, None)
             with bind_consts(consts):
-                result = traced.run(**self.arguments(fixed))
+                result = traced.run(**arguments)
             returned, single = self._outputs(builder, result)
             return EagerBuilt(
                 finish(builder, traced), bool(builder.expert_names), self.tensors, returned, single
@@ -200,6 +205,15 @@ class EagerFunction:
                 self.location,
             )
         return tuple(v.name for v in values), single
+
+
+def _tensor_annotations(function: types.FunctionType) -> dict[str, Any]:
+    """Tensors that the signature declares, `def f(A: T.Tensor((8,), "float16"))`."""
+    try:
+        annotations = resolve_annotations(function, 1)
+    except CompileError:
+        return {}  # a text about something else; the body declares the tensors
+    return {n: a for n, a in annotations.items() if isinstance(a, TensorType) and n != "return"}
 
 
 def _solve(size: Symbolic, number: int, found: dict[str, int]) -> None:
