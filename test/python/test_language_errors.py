@@ -214,3 +214,12 @@ def test_module_is_compiled_once():
         _core.compile(module, interpret_only=True)
     with pytest.raises(_core.BuildError, match="finished already"):
         builder.finish()
+
+
+def test_tiles_of_another_kernel_are_refused():
+    kept = []
+    build(in_kernel(lambda a, b, bx: kept.extend([tile(), bx + a[0, 0]])))
+    with pytest.raises(_core.BuildError, match="of another kernel is used here"):
+        build(in_kernel(lambda a, b, bx: T.copy(a, kept[0])))
+    with pytest.raises(_core.BuildError, match="of another kernel is used here"):
+        build(in_kernel(lambda a, b, bx: bx + kept[1]))

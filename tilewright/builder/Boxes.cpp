@@ -217,7 +217,7 @@ std::pair<ResolvedBox, ResolvedBox> KernelBuilder::Impl::match(const Operand &sr
 KernelBuilder::Impl::BoxOperands KernelBuilder::Impl::operands(ArrayRef<ResolvedBox> boxes) {
   BoxOperands result;
   for (const ResolvedBox &box : boxes) {
-    result.buffers.push_back(use(mlir::Value::getFromOpaquePointer(box.buffer.handle)));
+    result.buffers.push_back(use(raw(box.buffer)));
     for (auto [dim, offset] : llvm::enumerate(box.offsets))
       result.offsets.push_back(
           toIndex(offset, "offset " + llvm::Twine(dim) + " of " + nameOf(box.buffer)));

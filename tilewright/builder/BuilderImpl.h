@@ -44,6 +44,7 @@ struct KernelBuilder::Impl {
     int64_t loops = 1;      ///< parallel inside parallel: number of nested loops
   };
 
+  const uint64_t id; ///< told apart from other builders
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::OpBuilder builder;
@@ -69,6 +70,9 @@ struct KernelBuilder::Impl {
   mlir::Type elementType(DType type);
 
   // Values.
+  /// The MLIR value behind a run-time value or buffer; refuses those of other kernels.
+  mlir::Value raw(const Value &value) const;
+  mlir::Value raw(const Buffer &buffer) const;
   mlir::Value constant(mlir::TypedAttr attribute);
   mlir::Value constantIndex(int64_t value);
   /// Refuses values of a branch or loop that has ended.

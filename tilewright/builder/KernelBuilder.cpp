@@ -11,12 +11,19 @@
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <atomic>
+
 using namespace mlir;
 
 namespace tilewright::builder {
 
+static uint64_t nextId() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
 KernelBuilder::Impl::Impl(const std::string &name)
-    : context(std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED)),
+    : id(nextId()), context(std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED)),
       builder(context.get()), location(UnknownLoc::get(context.get())) {
   context->loadDialect<tile::TileDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect,
                        func::FuncDialect, memref::MemRefDialect>();
@@ -114,6 +121,7 @@ Buffer KernelBuilder::addTensor(const std::string &name, DType type,
   unsigned index = b.function.getNumArguments();
   b.function.insertArgument(index, memref, b.builder.getDictionaryAttr(attributes), b.location);
   Buffer buffer;
+  buffer.owner = b.id;
   buffer.handle = b.function.getArgument(index).getAsOpaquePointer();
   buffer.dtype = type;
   for (int64_t size : sizes)
@@ -137,7 +145,7 @@ Value KernelBuilder::addScalar(const std::string &name, DType type) {
 //----------------------------------------------------------------------------------===//
 
 std::string KernelBuilder::Impl::nameOf(const Buffer &buffer) const {
-  StringRef name = tile::nameOf(mlir::Value::getFromOpaquePointer(buffer.handle));
+  StringRef name = tile::nameOf(raw(buffer));
   return name.empty() ? "a buffer" : name.str();
 }
 
@@ -157,7 +165,7 @@ std::string KernelBuilder::Impl::describe(const Buffer &buffer) const {
 }
 
 tile::Scope KernelBuilder::Impl::scopeOf(const Buffer &buffer) const {
-  return tile::scopeOf(mlir::Value::getFromOpaquePointer(buffer.handle));
+  return tile::scopeOf(raw(buffer));
 }
 
 Value KernelBuilder::Impl::extent(const Buffer &buffer, size_t dim) {
@@ -191,6 +199,7 @@ Buffer KernelBuilder::Impl::alloc(StringRef name, DType type, ArrayRef<int64_t> 
     op->setAttr(tile::kUserAttr, builder.getUnitAttr());
   lastAlloc = op;
   Buffer buffer;
+  buffer.owner = id;
   buffer.handle = op.getResult().getAsOpaquePointer();
   buffer.dtype = type;
   buffer.shape.assign(shape.begin(), shape.end());
@@ -206,7 +215,7 @@ Buffer KernelBuilder::alloc(const std::string &name, DType type, const std::vect
 }
 
 void KernelBuilder::rename(const Buffer &buffer, const std::string &name) {
-  auto value = mlir::Value::getFromOpaquePointer(buffer.handle);
+  mlir::Value value = impl->raw(buffer);
   if (auto op = value.getDefiningOp<tile::AllocOp>())
     op.setName(name);
   else if (auto argument = dyn_cast<BlockArgument>(value);
@@ -220,7 +229,7 @@ std::string KernelBuilder::nameOf(const Buffer &buffer) const { return impl->nam
 void KernelBuilder::setPad(const Buffer &buffer, const Value &value) {
   if (!value.isConstant())
     fail("T.annotate_safe_value of " + impl->nameOf(buffer) + ": the value must be a number");
-  impl->pads[mlir::Value::getFromOpaquePointer(buffer.handle)] =
+  impl->pads[impl->raw(buffer)] =
       isFloat(value.dtype) ? value.real : static_cast<double>(value.integer);
 }
 
@@ -263,7 +272,7 @@ static bool provablyInside(KernelBuilder::Impl &b, const Buffer &buffer,
 }
 
 Value KernelBuilder::Impl::load(const Buffer &buffer, const std::vector<Value> &indices) {
-  auto memref = use(mlir::Value::getFromOpaquePointer(buffer.handle));
+  auto memref = use(raw(buffer));
   bool global = scopeOf(buffer) == tile::Scope::Global;
   bool inside = global || provablyInside(*this, buffer, indices);
   if (global)
@@ -283,7 +292,7 @@ Value KernelBuilder::Impl::load(const Buffer &buffer, const std::vector<Value> &
 
 void KernelBuilder::Impl::store(const Value &value, const Buffer &buffer,
                                 const std::vector<Value> &indices) {
-  auto memref = use(mlir::Value::getFromOpaquePointer(buffer.handle));
+  auto memref = use(raw(buffer));
   requireLaunch("an element of " + nameOf(buffer) + " is written");
   if (scopeOf(buffer) != tile::Scope::Global)
     provablyInside(*this, buffer, indices);

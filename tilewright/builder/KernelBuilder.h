@@ -54,6 +54,7 @@ DType promote(DType left, DType right);
 /// integers.
 struct Value {
   void *handle = nullptr; ///< run-time values; null for constants
+  uint64_t owner = 0;     ///< the builder that made a run-time value
   DType dtype = DType::Int32;
   bool weak = false; ///< a Python number, which adopts the other operand's type
   int64_t integer = 0;
@@ -74,6 +75,7 @@ struct Value {
 /// A tensor parameter, a tile, or (rank 0) a scalar variable.
 struct Buffer {
   void *handle = nullptr;
+  uint64_t owner = 0; ///< the builder that made it
   DType dtype = DType::Float32;
   std::vector<int64_t> shape; ///< -1 where a dimension is known only at the call
 };

@@ -520,8 +520,7 @@ Value KernelBuilder::ifThenElse(const Value &condition, const Value &then, const
   const Value *sides[2] = {&then, &otherwise};
   bool needed = false;
   for (int side = 0; side < 2; ++side)
-    if (sides[side]->handle &&
-        slices[side].visit(mlir::Value::getFromOpaquePointer(sides[side]->handle)))
+    if (sides[side]->handle && slices[side].visit(b.raw(*sides[side])))
       needed |= !writtenSince(slices[side].ops.getArrayRef(), block);
   if (!needed)
     return b.select(condition, then, otherwise);
@@ -541,8 +540,7 @@ Value KernelBuilder::ifThenElse(const Value &condition, const Value &then, const
       b.builder.clone(*original, mapping);
     Value value = *sides[side];
     if (value.handle)
-      value.handle = mapping.lookupOrDefault(mlir::Value::getFromOpaquePointer(value.handle))
-                         .getAsOpaquePointer();
+      value.handle = mapping.lookupOrDefault(b.raw(value)).getAsOpaquePointer();
     b.builder.create<scf::YieldOp>(b.location, asIndex ? b.convert(value, type, true)
                                                        : b.toCompute(value, type));
   }

@@ -202,8 +202,22 @@ static TypedAttr attributeOf(OpBuilder &builder, Type type, const Value &value) 
 //===-- Run-time values
 //--------------------------------------------------------------------------===//
 
-static mlir::Value raw(const Value &value) {
-  return mlir::Value::getFromOpaquePointer(value.handle);
+/// Handles of another builder point into another context.
+static mlir::Value checked(void *handle, uint64_t owner, uint64_t id, bool finished) {
+  if (finished)
+    fail("the kernel was finished already; nothing can be added to it");
+  if (owner != id)
+    fail("a value or buffer of another kernel is used here; create tiles inside the kernel that "
+         "uses "
+         "them and pass tensors as parameters");
+  return mlir::Value::getFromOpaquePointer(handle);
+}
+
+mlir::Value KernelBuilder::Impl::raw(const Value &value) const {
+  return checked(value.handle, value.owner, id, finished);
+}
+mlir::Value KernelBuilder::Impl::raw(const Buffer &buffer) const {
+  return checked(buffer.handle, buffer.owner, id, finished);
 }
 
 bool KernelBuilder::Impl::isIndex(const Value &value) const {
@@ -242,6 +256,7 @@ Value KernelBuilder::Impl::wrap(mlir::Value value, DType type, int64_t low, int6
   }
   Value result;
   result.handle = value.getAsOpaquePointer();
+  result.owner = id;
   result.dtype = type;
   result.low = low;
   result.high = high;
