@@ -177,11 +177,15 @@ void BoxLowering::fillPlace(Location loc, const Place &place, Value value) {
     builder.create<npu::FillOp>(loc, operands.buffers, operands.offsets, operands.sizes, value);
 }
 
-void BoxLowering::once(Location loc, bool split, llvm::function_ref<void()> body) {
-  if (!mixed || core != Core::AIV || split)
-    return body();
+scf::IfOp BoxLowering::onFirstCore(Location loc) {
   Value first = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, subCore, zero);
-  auto branch = builder.create<scf::IfOp>(loc, first, /*withElseRegion=*/false);
+  return builder.create<scf::IfOp>(loc, first, /*withElseRegion=*/false);
+}
+
+void BoxLowering::once(Location loc, bool split, llvm::function_ref<void()> body) {
+  if (!mixed || core != Core::AIV || split || inFirst)
+    return body();
+  scf::IfOp branch = onFirstCore(loc);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(branch.thenYield());
   body();
@@ -379,8 +383,12 @@ void BoxLowering::lowerLoad(tile::LoadOp load) {
   SmallVector<Value> indices =
       llvm::map_to_vector(load.getIndices(), [&](Value index) { return mapped(index); });
   Type type = load.getResult().getType();
-  bool global = tile::scopeOf(load.getBuffer()) == tile::Scope::Global;
+  tile::Scope scope = tile::scopeOf(load.getBuffer());
+  bool global = scope == tile::Scope::Global;
   Value guard = global ? inBounds(load.getBuffer(), load.getIndices()) : Value();
+  // The second core's tiles hold nothing; what it reads steers nothing that it does.
+  if (onlyFirst && !inFirst && !global && scope != tile::Scope::Local)
+    guard = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, subCore, zero);
   if (!guard) {
     Value value = builder.create<npu::ScalarLoadOp>(loc, type, mapped(load.getBuffer()), indices);
     return mapping.map(load.getResult(), value);

@@ -32,8 +32,12 @@ struct BoxLowering {
   mlir::Value zero;    ///< index 0
   mlir::Value subCore; ///< number of this vector core, mixed launches only
   llvm::MapVector<tile::AllocOp, Channel> channels = {};
+  bool onlyFirst = false; ///< the first vector core does all the vector work
+  bool inFirst = false;   ///< what is being built runs on the first vector core only
 
   mlir::LogicalResult lower(mlir::Operation *op);
+  /// A branch that the first vector core takes.
+  mlir::scf::IfOp onFirstCore(mlir::Location loc);
 
 private:
   /// A box in the function, with the part of its tile partner that a clipped global box covers.

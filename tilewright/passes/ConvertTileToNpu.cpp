@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tilewright/passes/ConvertBoxes.h"
+#include "tilewright/passes/SharedGlobals.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -20,11 +21,13 @@ namespace {
 /// control flow they need.
 class CoreProgram {
 public:
-  CoreProgram(tile::LaunchOp launch, Core core, bool mixed, func::FuncOp function,
+  CoreProgram(tile::LaunchOp launch, Core core, bool mixed, bool onlyFirst, func::FuncOp function,
               IRMapping mapping)
       : launch(launch), function(function), builder(function.getContext()),
         hostScalars(function.getContext()),
-        lowering{builder, mapping, core, mixed, function, {}, {}} {}
+        lowering{builder, mapping, core, mixed, function, {}, {}} {
+    lowering.onlyFirst = onlyFirst && core == Core::AIV;
+  }
 
   LogicalResult build() {
     Block *entry = &function.getBody().front();
@@ -70,6 +73,7 @@ private:
   Value materialize(Value value);
   LogicalResult convert(Block &block);
   LogicalResult convert(Operation &op);
+  LogicalResult convertOnFirstCore(Block &block);
 
   tile::LaunchOp launch;
   func::FuncOp function;
@@ -139,7 +143,57 @@ Value CoreProgram::materialize(Value value) {
   return lowering.mapping.lookup(value);
 }
 
+namespace {
+
+/// An op that both vector cores run when the first does all the work: channel ends, scalar
+/// variables, which may steer channel ends, what holds such an op, and scalars.
+bool isForBothCores(Operation &op) {
+  if (op.getNumResults() != 0 || op.hasTrait<OpTrait::IsTerminator>())
+    return true;
+  WalkResult found = op.walk([](Operation *inner) {
+    auto store = dyn_cast<tile::StoreOp>(inner);
+    bool isScalar = store && tile::scopeOf(store.getBuffer()) == tile::Scope::Local;
+    return isScalar || isa<tile::AcquireOp, tile::PublishOp, tile::WaitOp, tile::ReleaseOp>(inner)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return found.wasInterrupted();
+}
+
+} // namespace
+
+/// Statements that only the first vector core runs stand in branches of their own.
+LogicalResult CoreProgram::convertOnFirstCore(Block &block) {
+  scf::IfOp branch;
+  for (Operation &op : block) {
+    auto core = op.getAttrOfType<tile::CoreAttr>(tile::kCoreAttr);
+    if (core && core.getValue() != Core::Both && core.getValue() != lowering.core)
+      continue;
+    OpBuilder::InsertionGuard guard(builder);
+    if (!isForBothCores(op)) {
+      if (!branch)
+        branch = lowering.onFirstCore(op.getLoc());
+      builder.setInsertionPoint(branch.thenYield());
+      lowering.inFirst = true;
+      LogicalResult done = convert(op);
+      lowering.inFirst = false;
+      if (failed(done))
+        return failure();
+      continue;
+    }
+    if (branch && isPure(&op) && op.getNumResults() != 0 && op.getNumRegions() == 0)
+      builder.setInsertionPoint(branch);
+    else
+      branch = nullptr;
+    if (failed(convert(op)))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult CoreProgram::convert(Block &block) {
+  if (lowering.onlyFirst && !lowering.inFirst)
+    return convertOnFirstCore(block);
   for (Operation &op : block)
     if (failed(convert(op)))
       return failure();
@@ -230,6 +284,16 @@ private:
         vector |= core.getValue() == Core::AIV;
       }
     });
+    Value shared = cube && vector ? tensorSharedByVectorCores(launch) : Value();
+    if (shared) {
+      remark(launch, "convert-tile-to-npu", "fallback")
+          << "one of the two vector cores does all the vector work: rows of '"
+          << tile::nameOf(shared) << "' that one writes could be touched by the other";
+      launch.walk([](tile::AllocOp alloc) {
+        alloc->removeAttr(tile::kSplitDimAttr);
+        alloc->removeAttr(tile::kSplitRowsAttr);
+      });
+    }
     SmallVector<Value> operands(host.getArguments());
     host.walk([&](tile::SymbolOp symbol) {
       if (symbol->getBlock() == &host.getBody().front())
@@ -258,7 +322,8 @@ private:
         if (isa<MemRefType>(operand.getType()))
           function.setArgAttr(index, npu::kNameAttr, module.getStringAttr(tile::nameOf(operand)));
       }
-      if (failed(CoreProgram(launch, core, cube && vector, function, mapping).build()))
+      CoreProgram program(launch, core, cube && vector, shared != nullptr, function, mapping);
+      if (failed(program.build()))
         return failure();
       names[core == Core::AIC ? 0 : 1] = FlatSymbolRefAttr::get(&getContext(), name);
     }

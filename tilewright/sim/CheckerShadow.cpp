@@ -61,7 +61,8 @@ inline void OnChipShadow::touch(Cell &cell, Pipe pipe, uint32_t tick, const uint
     cell.read[readSlot(pipe)] = epochOf(pipe, tick);
     return;
   }
-  if (cell.write && !isOrdered(cell.write, clock))
+  // Short rows of one access may share a cell: an instruction does not race with itself.
+  if (cell.write && cell.write != epochOf(pipe, tick) && !isOrdered(cell.write, clock))
     conflict.writeAfterWrite = cell.write;
   // Reads of the same pipe come first by themselves, on V too.
   for (uint32_t read : cell.read)
