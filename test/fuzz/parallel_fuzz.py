@@ -67,6 +67,10 @@ class Program:
         if not self.ivs or pick < 0.08:
             return self.index(self.random.randrange(EXTENT))
         iv, bound = self.random.choice(self.ivs)
+        if pick < 0.14 and len(self.ivs) > 1:
+            other = self.random.choice([other for other, _ in self.ivs if other != iv])
+            twice = self.op(f"arith.muli {iv}, {self.index(self.random.choice([1, 2]))} : index")
+            return self.op(f"arith.addi {twice}, {other} : index")
         if pick < 0.55:
             return iv
         if pick < 0.7:

@@ -97,8 +97,9 @@ func.func @fallbacks(%x: memref<32xi32, #g> {tile.name = "x"}, %n: index) {
       tile.store %u, %x[%i] : i32, memref<32xi32, #g>
     }
     tile.parallel (%i, %j) in (%c8, %c2) {
-      %k = arith.addi %i, %j : index
-      // expected-remark @+1 {{fallback: index `i0 + i1` of dimension 0 of 'x' mixes loop variables; it runs as scalar loops}}
+      %s = arith.addi %i, %j : index
+      %k = arith.muli %s, %c2 : index
+      // expected-remark @+1 {{fallback: index `2*i0 + 2*i1` of dimension 0 of 'x' mixes loop variables; it runs as scalar loops}}
       tile.store %one, %x[%k] : i32, memref<32xi32, #g>
     }
     tile.parallel (%i) in (%c8) {

@@ -149,6 +149,26 @@ func.func @indices(%x: memref<128xf32, #g> {tile.name = "x"}, %idx: memref<32xi3
       %d = tile.load %v[%i, %j] : memref<32x4xf32, #s> -> f32
       tile.store %d, %packed[%i, %at] : f32, memref<32x8xf32, #g>
     }
+    // A sum that runs through a tensor row by row, and rows scattered by a table.
+    // CHECK: scf.for %[[I:.*]] = %c0 to %c32
+    // CHECK-NEXT: %[[AT2:.*]] = arith.muli %[[I]], %c4
+    // CHECK-NEXT: tile.copy (%{{.*}}[%[[AT2]]] [%c4] : memref<128xf32, {{.*}}, %{{.*}}[%[[I]], %c0] [%c1, %c4]
+    tile.parallel (%i, %j) in (%c32, %c4) {
+      %k = arith.muli %i, %c4 : index
+      %at = arith.addi %k, %j : index
+      %d = tile.load %v[%i, %j] : memref<32x4xf32, #s> -> f32
+      tile.store %d, %x[%at] : f32, memref<128xf32, #g>
+    }
+    // CHECK: scf.for %[[I:.*]] = %c0 to %c32
+    // CHECK-NEXT: tile.load
+    // CHECK-NEXT: arith.index_cast
+    // CHECK-NEXT: tile.copy
+    tile.parallel (%i, %j) in (%c32, %c32) {
+      %c = tile.load %table[%i] : memref<32xi32, #s> -> i32
+      %k = arith.index_cast %c : i32 to index
+      %d = tile.load %t[%i, %j] : memref<128x32xf32, #s> -> f32
+      tile.store %d, %kv[%k, %j] : f32, memref<64x32xf32, #g>
+    }
     // A scatter stays scalar.
     // CHECK: scf.for
     // CHECK: tile.store %{{.*}}, %[[W]][

@@ -272,7 +272,18 @@ private:
   mlir::Value loadLane(const View &view, mlir::Type type, const Lane &lane);
   void evaluateByLane(mlir::Operation *op, const View &dst, Context &context);
   bool loadThroughIndexTile(tile::LoadOp op, const View &dst, Context &context);
+  struct Rows {
+    Dims looped = 0, whole = 0;
+    bool isMixed = false; ///< an index is a sum of several loop variables
+    llvm::SmallVector<int> follows;
+    llvm::SmallVector<std::optional<Affine>> forms;
+  };
+  std::optional<Rows> rowsOf(mlir::ValueRange indices);
+  View rowView(mlir::Value buffer, mlir::ValueRange indices, const Rows &rows, Lane &lane,
+               Context &context);
+  void fixLane(Context &context, Dims looped, const Lane &lane);
   bool loadByRows(tile::LoadOp op, const View &dst, Context &context);
+  bool storeByRows(tile::StoreOp op, Context &context);
   bool loadByBlocks(tile::LoadOp op, const View &dst, Context &context);
   void fallback(mlir::Operation *op, const llvm::Twine &reason);
 

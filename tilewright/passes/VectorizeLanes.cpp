@@ -106,49 +106,130 @@ void Vectorizer::evaluateByLane(Operation *op, const View &dst, Context &context
   });
 }
 
-/// Loads that are boxes once some lane dimensions are fixed: a loop over those, one copy per turn.
-/// Rows of a table chosen by an index, diagonals, strided rows.
-bool Vectorizer::loadByRows(tile::LoadOp op, const View &dst, Context &context) {
-  Dims looped = 0, direct = 0;
-  SmallVector<std::optional<Affine>> forms;
-  for (Value index : op.getIndices()) {
+/// Indices that name a box once some lane dimensions are fixed: which those are (`looped`), and per
+/// index the dimension that the box follows. A sum like `4*i + j` follows its innermost dimension.
+std::optional<Vectorizer::Rows> Vectorizer::rowsOf(ValueRange indices) {
+  Rows rows;
+  for (Value index : indices) {
     auto form = affineOf(index);
-    int dim = form ? form->onlyDim() : -1;
-    bool isBox = form && (form->dims() == 0 || (dim >= 0 && form->coefs[dim] == 1));
-    if (!isBox)
-      looped |= form ? form->dims() : dimsOf(index);
-    else if (dim >= 0 && (direct & (1u << dim)))
-      looped |= 1u << dim;
-    else if (dim >= 0)
-      direct |= 1u << dim;
-    forms.push_back(std::move(form));
+    int follows = -1;
+    if (form)
+      for (auto [dim, coef] : llvm::enumerate(form->coefs))
+        if (coef == 1 && !(rows.whole & (1u << dim)))
+          follows = dim;
+    Dims all = form ? form->dims() : dimsOf(index);
+    if (follows >= 0)
+      rows.whole |= 1u << follows;
+    Dims others = follows >= 0 ? all & ~(1u << follows) : all;
+    rows.isMixed |= follows >= 0 && others != 0;
+    rows.looped |= others;
+    rows.follows.push_back(follows);
+    rows.forms.push_back(std::move(form));
   }
-  Dims whole = direct & ~looped;
-  bool onChip = tile::isOnChip(tile::scopeOf(op.getBuffer()));
-  if (whole == 0 || (dimsOf(op.getResult()) & ~(whole | looped)))
+  rows.whole &= ~rows.looped;
+  if (rows.whole == 0)
+    return std::nullopt;
+  return rows;
+}
+
+/// The box of `buffer` in one turn of the loop over the fixed dimensions.
+View Vectorizer::rowView(Value buffer, ValueRange indices, const Rows &rows, Lane &lane,
+                         Context &context) {
+  View view;
+  view.buffer = scalars.lookupOrDefault(buffer);
+  for (auto [index, form, follows] : llvm::zip(indices, rows.forms, rows.follows)) {
+    bool isWhole = follows >= 0 && (rows.whole & (1u << follows));
+    view.map.push_back(isWhole ? follows : -1);
+    if (!isWhole) {
+      view.offsets.push_back(math.toIndex(laneValue(index, lane, context)));
+      continue;
+    }
+    Value offset = form->start;
+    for (auto [dim, coef] : llvm::enumerate(form->coefs))
+      if (coef != 0 && static_cast<int>(dim) != follows)
+        offset = math.add(offset, math.mul(lane.ivs[dim], coef));
+    view.offsets.push_back(offset);
+  }
+  return view;
+}
+
+/// `context` with the dimensions in `looped` fixed to the lane.
+void Vectorizer::fixLane(Context &context, Dims looped, const Lane &lane) {
+  context.mask = nullptr;
+  for (unsigned dim = 0; dim < numDims(); ++dim)
+    if (looped & (1u << dim)) {
+      context.domain.lo[dim] = lane.ivs[dim];
+      context.domain.size[dim] = math.constant(1);
+    }
+}
+
+/// Loads as a loop of box copies: rows of a table chosen by an index, diagonals, strided rows.
+bool Vectorizer::loadByRows(tile::LoadOp op, const View &dst, Context &context) {
+  auto rows = rowsOf(op.getIndices());
+  if (!rows || (dimsOf(op.getResult()) & ~(rows->whole | rows->looped)))
     return false;
-  if (context.mask && (dimsOf(context.mask) & ~looped) && onChip)
+  bool splits = context.mask && (dimsOf(context.mask) & ~rows->looped);
+  if (splits && tile::isOnChip(tile::scopeOf(op.getBuffer())))
     return false;
   Context loop(context);
-  if (context.mask && (dimsOf(context.mask) & ~looped))
+  if (splits)
     loop.mask = nullptr; // a global load cannot fail
-  forEachLane(loop, looped, [&](Lane &lane) {
+  forEachLane(loop, rows->looped, [&](Lane &lane) {
     Context row(loop);
-    row.mask = nullptr;
-    for (unsigned dim = 0; dim < numDims(); ++dim)
-      if (looped & (1u << dim)) {
-        row.domain.lo[dim] = lane.ivs[dim];
-        row.domain.size[dim] = math.constant(1);
-      }
-    View src;
-    src.buffer = scalars.lookupOrDefault(op.getBuffer());
-    for (auto [index, form] : llvm::zip(op.getIndices(), forms)) {
-      int dim = form ? form->onlyDim() : -1;
-      bool isWhole = dim >= 0 && form->coefs[dim] == 1 && (whole & (1u << dim));
-      src.map.push_back(isWhole ? dim : -1);
-      src.offsets.push_back(isWhole ? form->start : math.toIndex(laneValue(index, lane, loop)));
-    }
+    View src = rowView(op.getBuffer(), op.getIndices(), *rows, lane, loop);
+    fixLane(row, rows->looped, lane);
     emitCopy(dst, src, row, op.getPadAttr());
+  });
+  return true;
+}
+
+/// Stores as a loop of box copies, in the order of the lanes.
+bool Vectorizer::storeByRows(tile::StoreOp op, Context &context) {
+  auto rows = rowsOf(op.getIndices());
+  if (!rows)
+    return false;
+  rows->looped |= context.active & ~rows->whole;
+  if (context.mask)
+    rows->looped |= dimsOf(context.mask);
+  rows->whole &= ~rows->looped;
+  // Lanes of different rows may meet where an index is a sum: rows must be the outer dimensions
+  // then.
+  if (rows->whole == 0 || (rows->isMixed && (rows->whole & -rows->whole) < rows->looped))
+    return false;
+  Value bufferRoot = rootOf(op.getBuffer());
+  auto save = [&](Value value) {
+    if (!isUniform(value) && readsRoot(value, bufferRoot, context))
+      materialize(value, context);
+  };
+  for (Value index : op.getIndices())
+    save(index);
+  if (context.mask)
+    save(context.mask);
+  Value value = op.getValue();
+  View source;
+  if (isUniform(value)) {
+    SmallVector<int64_t> dims;
+    llvm::copy_if(rows->follows, std::back_inserter(dims),
+                  [&](int dim) { return dim >= 0 && (rows->whole & (1u << dim)); });
+    source = newTemporary(dims, cast<MemRefType>(op.getBuffer().getType()).getElementType());
+    emitFill(source, scalarOf(value), context);
+  } else if (auto load = loads.find(value); load != loads.end() &&
+                                            load->second.kind == LoadInfo::Tile &&
+                                            rootOf(load->second.view.buffer) != bufferRoot) {
+    source = load->second.view;
+  } else {
+    source = materialize(value, context);
+    if (rootOf(source.buffer) == bufferRoot) { // a tile that held the value
+      View copy = newTemporary(source.map, source.elementType());
+      emitCopy(copy, source, context);
+      source = copy;
+    }
+  }
+  forEachLane(context, rows->looped, [&](Lane &lane) {
+    Context row(context);
+    View dst = rowView(op.getBuffer(), op.getIndices(), *rows, lane, context);
+    fixLane(row, rows->looped, lane);
+    emitCopy(dst, source, row);
   });
   return true;
 }

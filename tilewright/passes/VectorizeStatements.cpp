@@ -398,6 +398,8 @@ void Vectorizer::storeGlobal(Value value, const View &dst, Context &context) {
 }
 
 void Vectorizer::storeScalarLoop(tile::StoreOp op, Context &context, StringRef reason) {
+  if (storeByRows(op, context))
+    return;
   fallback(op, reason);
   Value buffer = scalars.lookupOrDefault(op.getBuffer());
   Value bufferRoot = rootOf(buffer);
