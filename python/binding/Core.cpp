@@ -159,6 +159,16 @@ void defineBuilder(nb::module_ &m) {
               const std::vector<int64_t> &shape, const std::string &scope) {
              return self.alloc(name, builder::parseDType(type), shape, scope);
            })
+      .def("parallel_lanes",
+           [](KernelBuilder &self) {
+             auto [lanes, extents] = self.parallelLanes();
+             return nb::make_tuple(lanes, extents);
+           })
+      .def("alloc_lanes",
+           [](KernelBuilder &self, const std::string &name, const std::string &type,
+              const std::vector<int64_t> &extents) {
+             return self.allocLanes(name, builder::parseDType(type), extents);
+           })
       .def("rename", &KernelBuilder::rename)
       .def("name_of", &KernelBuilder::nameOf)
       .def("element_indices", &KernelBuilder::elementIndices)

@@ -378,6 +378,30 @@ def test_atomics():
     assert c[8] == a[:, :4].max() and c[9] == a[:, 4:].max()
 
 
+def test_packed_atomics_add_neighbours():
+    def body(a, c):
+        with T.Kernel(2), T.Parallel(4) as i:
+            tile = a
+            T.atomic_addx4(c[i * 4], tile[i * 4])
+            T.atomic_addx2(c[16 + i * 2], tile[i * 2])
+
+    a = np.arange(16, dtype=np.float32)
+    c = run(body, a, np.zeros(24, np.float32))
+    assert (c[:16] == 2 * a).all() and (c[16:] == 2 * a[:8]).all()
+
+
+def test_variables_inside_parallel_belong_to_lanes():
+    def body(a, c):
+        with T.Kernel(1), T.Parallel(4, 8) as (i, j):
+            total = T.alloc_var("float32", init=1)
+            with T.serial(3) as k:
+                total.store(total + a[i, j] * k)
+            c[i, j] = total
+
+    a = floats(4, 8)
+    np.testing.assert_allclose(run(body, a, np.zeros((4, 8), np.float32)), 1 + 3 * a, rtol=1e-6)
+
+
 def test_control_flow():
     def body(a, c):
         with T.Kernel(3) as bx:

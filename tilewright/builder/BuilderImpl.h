@@ -40,8 +40,8 @@ struct KernelBuilder::Impl {
   struct Frame {
     FrameKind kind;
     mlir::Operation *op;
-    bool hasBoxOps = false; ///< parallel: holds a tile operation, so it becomes a loop
-    int64_t loops = 1;      ///< parallel inside parallel: number of nested loops
+    bool hasBoxOps = false;            ///< parallel: holds a tile operation, so it becomes a loop
+    std::vector<Value> lanes, extents; ///< parallel: loop variables and their number of values
   };
 
   const uint64_t id; ///< told apart from other builders
@@ -108,7 +108,7 @@ struct KernelBuilder::Impl {
   tile::Scope scopeOf(const Buffer &buffer) const;
   Value extent(const Buffer &buffer, size_t dim);
   Buffer alloc(llvm::StringRef name, DType type, llvm::ArrayRef<int64_t> shape, tile::Scope scope,
-               bool user);
+               bool user, bool perLane = false);
   Value load(const Buffer &buffer, const std::vector<Value> &indices);
   void store(const Value &value, const Buffer &buffer, const std::vector<Value> &indices);
 

@@ -133,6 +133,8 @@ std::vector<Value> KernelBuilder::beginParallel(const std::vector<Value> &extent
     Impl::Frame frame;
     frame.kind = Impl::FrameKind::SerialParallel;
     frame.op = outer;
+    frame.lanes = variables;
+    frame.extents = extents;
     b.frames.push_back(frame);
     return variables;
   }
@@ -153,6 +155,8 @@ std::vector<Value> KernelBuilder::beginParallel(const std::vector<Value> &extent
   b.pushFrame(Impl::FrameKind::Parallel, op, body);
   for (size_t dim = 0; dim < extents.size(); ++dim)
     variables.push_back(b.wrap(body->getArgument(dim), DType::Int32, 0, lastBelow(extents[dim])));
+  b.frames.back().lanes = variables;
+  b.frames.back().extents = extents;
   return variables;
 }
 
@@ -182,6 +186,28 @@ void KernelBuilder::endParallel() {
   Impl::Frame frame = b.popFrame(Impl::FrameKind::Parallel, "the end of T.Parallel");
   if (frame.hasBoxOps)
     serialize(b.builder, cast<tile::ParallelOp>(frame.op), zero, one);
+}
+
+/// A variable inside T.Parallel exists once per lane: a tile over the extents of the loops around.
+std::pair<std::vector<Value>, std::vector<int64_t>> KernelBuilder::parallelLanes() {
+  std::vector<Value> lanes;
+  std::vector<int64_t> extents;
+  for (const Impl::Frame &frame : impl->frames)
+    for (size_t dim = 0; dim < frame.lanes.size(); ++dim) {
+      if (frame.extents[dim].high >= (int64_t(1) << 24))
+        fail(
+            "T.alloc_var inside T.Parallel whose extent " + llvm::Twine(dim) +
+            " is known only at run time; allocate before the loop, or bound the extent with T.min");
+      lanes.push_back(frame.lanes[dim]);
+      extents.push_back(std::max<int64_t>(frame.extents[dim].high, 1));
+    }
+  return {lanes, extents};
+}
+
+Buffer KernelBuilder::allocLanes(const std::string &name, DType type,
+                                 const std::vector<int64_t> &extents) {
+  auto scope = extents.empty() ? tile::Scope::Local : tile::Scope::Fragment;
+  return impl->alloc(name, type, extents, scope, /*user=*/true, /*perLane=*/true);
 }
 
 //===-- Branches

@@ -175,13 +175,13 @@ Value KernelBuilder::Impl::extent(const Buffer &buffer, size_t dim) {
 }
 
 Buffer KernelBuilder::Impl::alloc(StringRef name, DType type, ArrayRef<int64_t> shape,
-                                  tile::Scope scope, bool user) {
+                                  tile::Scope scope, bool user, bool perLane) {
   requireLaunch("a tile is allocated");
   Operation *launch = nullptr;
   for (const Frame &frame : frames)
     if (frame.kind == FrameKind::Launch)
       launch = frame.op;
-  if (insideParallel())
+  if (insideParallel() && user && !perLane)
     fail("T." + name + " inside T.Parallel; allocate before the loop");
   for (auto [dim, size] : llvm::enumerate(shape))
     if (size <= 0)

@@ -144,6 +144,10 @@ public:
   // Buffers and elements.
   Buffer alloc(const std::string &name, DType type, const std::vector<int64_t> &shape,
                const std::string &scope);
+  /// Loop variables and extents of the T.Parallel around this place; empty outside.
+  std::pair<std::vector<Value>, std::vector<int64_t>> parallelLanes();
+  /// A scalar variable, or with extents one for each lane.
+  Buffer allocLanes(const std::string &name, DType type, const std::vector<int64_t> &extents);
   void rename(const Buffer &buffer, const std::string &name);
   std::string nameOf(const Buffer &buffer) const;
   /// Checks an index list against the rank; negative constants count from the end.

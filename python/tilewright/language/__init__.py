@@ -87,6 +87,7 @@ from .tile_ops import (
     any_of,
     assert_,
     atomic_add,
+    atomic_addx2,
     atomic_addx4,
     atomic_max,
     atomic_min,

@@ -8,7 +8,7 @@ from typing import Any
 from ..dtypes import check_supported, dtype
 from .buffer import Buffer, normalize_shape
 from .builder import current
-from .expr import Var, to_value
+from .expr import Var
 from .symbols import Symbolic
 
 #: TileLang's scope spelling -> scope of the tile dialect.
@@ -100,9 +100,11 @@ def alloc_var(dtype: Any, *args: Any, init: Any = None, scope: str = "local.var"
     from .. import dtypes
 
     element = check_supported(dtypes.dtype(dtype))
-    core = current().core.alloc("alloc_var", element, [], "local")
-    found = Var(Buffer(core, (), "local.var"))
-    current().core.store(to_value(0 if init is None else init), core, [])
+    core = current().core
+    lanes, extents = core.parallel_lanes()  # inside T.Parallel every lane has its own
+    buffer = Buffer(core.alloc_lanes("alloc_var", element, extents), (), "local.var")
+    found = Var(buffer, lanes)
+    found.store(0 if init is None else init)
     return found
 
 

@@ -140,6 +140,12 @@ class Element(Expr):
         """Writes the element, converting to the buffer's type."""
         current().core.store(to_value(value), self.buffer.core, self.indices)
 
+    def shifted(self, lane: int) -> Element:
+        """The element `lane` places further along the last dimension."""
+        indices = [Expr(i) for i in self.indices]
+        indices[-1] = indices[-1] + lane
+        return Element(self.buffer, indices)
+
     def operand(self) -> Any:
         from .. import _core
 

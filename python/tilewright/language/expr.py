@@ -202,13 +202,14 @@ class Expr:
 class Var(Expr):
     """A mutable scalar (T.alloc_var): reading gives its present value, `store` writes it."""
 
-    __slots__ = ("buffer",)
+    __slots__ = ("buffer", "lanes")
 
-    def __init__(self, buffer: Any) -> None:
+    def __init__(self, buffer: Any, lanes: Any = ()) -> None:
         self.buffer = buffer
+        self.lanes = list(lanes)
 
     def core_value(self) -> Any:
-        return current().core.load(self.buffer.core, [])
+        return current().core.load(self.buffer.core, self.lanes)
 
     @property
     def dtype(self) -> DType:
@@ -224,7 +225,7 @@ class Var(Expr):
 
     def store(self, value: Any) -> None:
         """Writes the variable, converting to its type."""
-        current().core.store(to_value(value), self.buffer.core, [])
+        current().core.store(to_value(value), self.buffer.core, self.lanes)
 
     def rename(self, name: str) -> None:
         self.buffer.rename(name)

@@ -268,11 +268,31 @@ def atomic_add(
     _atomic("sum", dst, value, memory_order, size, return_prev)
 
 
+def _atomic_lanes(
+    lanes: int, dst: Any, value: Any, third: Any, size: Any, return_prev: bool
+) -> None:
+    """Elements name the first of `lanes` neighbours; boxes are added whole."""
+    if size is None and isinstance(third, (list, tuple)):
+        size = third
+    if size is not None or not (isinstance(dst, Element) and isinstance(value, Element)):
+        _atomic("sum", dst, value, None, size, return_prev)
+        return
+    for lane in range(lanes):
+        _atomic("sum", dst.shifted(lane), value.shifted(lane), None, None, return_prev)
+
+
+def atomic_addx2(
+    dst: Any, value: Any, memory_order: Any = None, return_prev: bool = False, size: Any = None
+) -> None:
+    """Adds two neighbouring elements, `dst[i]` and `dst[i + 1]`; or a whole box."""
+    _atomic_lanes(2, dst, value, memory_order, size, return_prev)
+
+
 def atomic_addx4(
     dst: Any, value: Any, memory_order: Any = None, return_prev: bool = False, size: Any = None
 ) -> None:
-    """The same as atomic_add."""
-    _atomic("sum", dst, value, memory_order, size, return_prev)
+    """Adds four neighbouring elements, `dst[i]` to `dst[i + 3]`; or a whole box."""
+    _atomic_lanes(4, dst, value, memory_order, size, return_prev)
 
 
 def atomic_max(
