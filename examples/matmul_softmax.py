@@ -26,7 +26,7 @@ def matmul_softmax(A, B, block_M: int, block_N: int, block_K: int):
     P = T.empty((M, N), T.float16)
 
     with T.Kernel(T.ceildiv(M, block_M), threads=128) as bm:
-        A_shared = T.alloc_shared((block_M, block_K), T.float16)
+        A_shared = T.alloc_shared((block_M, K), T.float16)
         B_shared = T.alloc_shared((block_K, block_N), T.float16)
         S = T.alloc_fragment((block_M, block_N), T.float32)
         E = T.alloc_shared((block_M, block_N), T.float16)
@@ -35,17 +35,17 @@ def matmul_softmax(A, B, block_M: int, block_N: int, block_K: int):
         new_max = T.alloc_fragment((block_M,), T.float32)
         row_max = T.alloc_fragment((block_M,), T.float32)
         row_sum = T.alloc_fragment((block_M,), T.float32)
-        scale = T.alloc_fragment((block_M,), T.float32)
+        scale = T.alloc_fragment((block_M,), T.float16)
         seen_max = T.alloc_fragment((T.ceildiv(N, block_N), block_M), T.float32)
 
+        T.copy(A[bm * block_M, 0], A_shared)
         T.fill(row_max, -T.infinity(T.float32))
         T.fill(row_sum, 0)
         for n in T.serial(T.ceildiv(N, block_N)):
             T.clear(S)
-            for k in T.Pipelined(T.ceildiv(K, block_K), num_stages=2):
-                T.copy(A[bm * block_M, k * block_K], A_shared)
+            for k in T.Pipelined(T.ceildiv(K, block_K), num_stages=3):
                 T.copy(B[k * block_K, n * block_N], B_shared)
-                T.gemm(A_shared, B_shared, S)
+                T.gemm(A_shared[:, k * block_K : (k + 1) * block_K], B_shared, S)
             T.reduce_max(S, tile_max, dim=1)
             for i in T.Parallel(block_M):
                 new_max[i] = T.max(row_max[i], tile_max[i])

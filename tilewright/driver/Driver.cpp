@@ -165,6 +165,7 @@ CompileResult driver::compile(std::unique_ptr<builder::ModuleHandle> handle, con
   impl->final = std::move(handle->module);
   impl->context = std::move(handle->context);
   impl->context->disableMultithreading();
+  impl->context->printOpOnDiagnostic(false);
 
   DiagnosticCollector collector(*impl->context, result.diagnostics, impl->remarks);
   func::FuncOp function = hostFunction(*impl->built);

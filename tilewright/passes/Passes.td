@@ -47,6 +47,18 @@ def TilePlaceBuffers : Pass<"tile-place-buffers", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
+def TileSplitLiveRanges : Pass<"tile-split-live-ranges", "::mlir::func::FuncOp"> {
+  let summary = "give uses of one tile that share no value a tile each";
+  let description = [{
+    Needs: tile-place-buffers.
+    Guarantees: the same results; a tile that two loops use one after the other, each writing it before reading it, becomes
+    two, so that each can rotate through slots in its own loop. npu-plan-memory lets them share memory again.
+
+    Example: test/passes/tile-split-live-ranges.mlir.
+  }];
+  let dependentDialects = ["::tilewright::tile::TileDialect"];
+}
+
 def TileMaterializeZero : Pass<"tile-materialize-zero", "::mlir::func::FuncOp"> {
   let summary = "clear tiles whose elements may be read before they are written";
   let description = [{

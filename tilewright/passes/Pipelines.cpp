@@ -22,6 +22,8 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
   onFunctions("tile-vectorize-parallel", [] { return createTileVectorizeParallel(); });
   onFunctions("tile-place-accumulators", [] { return createTilePlaceAccumulators(); });
   onFunctions("tile-place-buffers", [] { return createTilePlaceBuffers(); });
+  if (options.has("pipeline"))
+    onFunctions("tile-split-live-ranges", [] { return createTileSplitLiveRanges(); });
   onFunctions("tile-materialize-zero", [] { return createTileMaterializeZero(); });
   onFunctions("tile-split-cores", [] { return createTileSplitCores(); });
   if (options.has("split-rows"))

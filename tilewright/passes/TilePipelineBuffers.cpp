@@ -34,6 +34,13 @@ bool isMover(Operation *op) {
   });
 }
 
+/// Slots of a channel: as many as let the writer run ahead while the reader is busy elsewhere, within 1 MiB of workspace.
+int64_t channelSlots(AllocOp channel) {
+  auto type = cast<MemRefType>(channel.getType());
+  int64_t bytes = std::max<int64_t>(1, type.getNumElements() * type.getElementTypeBitWidth() / 8);
+  return std::clamp<int64_t>((int64_t(1) << 20) / bytes, 2, 8);
+}
+
 /// Number of slots that the author asked for around `block`, 2 otherwise.
 int64_t wantedSlots(Block *block) {
   for (Operation *op = block->getParentOp(); op && !isa<LaunchOp>(op); op = op->getParentOp())
@@ -47,7 +54,7 @@ struct TilePipelineBuffersPass : passes::impl::TilePipelineBuffersBase<TilePipel
     getOperation().walk([&](AllocOp alloc) {
       Scope scope = scopeOf(alloc);
       if (scope == Scope::Workspace)
-        alloc.setSlots(2);
+        alloc.setSlots(channelSlots(alloc));
       if (scope == Scope::L1 || scope == Scope::UB || scope == Scope::L0C)
         rotate(alloc, scope);
     });

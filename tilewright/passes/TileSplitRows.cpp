@@ -197,9 +197,6 @@ struct TileSplitRowsPass : passes::impl::TileSplitRowsBase<TileSplitRowsPass> {
         return;
       }
       int64_t extent = lattice.extentOf(root), half = llvm::divideCeil(extent, 2);
-      // Keep the border on whole 32-byte blocks of narrow columns where the tile is tall enough.
-      if (half > 8)
-        half = llvm::alignTo(half, 8);
       unsigned count = 0;
       launch.walk([&](AllocOp alloc) {
         if (scopeOf(alloc) != Scope::UB)

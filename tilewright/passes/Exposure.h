@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "tilewright/passes/TileUtils.h"
+
+namespace tilewright::passes {
+
+/// What a stretch of program does to one tile.
+struct Summary {
+  bool exposed = false; ///< reads elements that it has not written before
+  bool kills = false;   ///< writes all elements, whatever happens
+};
+
+Summary summarize(mlir::Operation &op, mlir::Value tile);
+Summary summarize(mlir::Block &block, mlir::Value tile);
+
+} // namespace tilewright::passes

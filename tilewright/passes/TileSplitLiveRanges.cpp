@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tilewright/passes/Exposure.h"
+
+namespace tilewright::passes {
+#define GEN_PASS_DEF_TILESPLITLIVERANGES
+#include "tilewright/passes/Passes.h.inc"
+} // namespace tilewright::passes
+
+using namespace mlir;
+using namespace tilewright;
+using namespace tilewright::passes;
+using namespace tilewright::tile;
+
+namespace {
+
+constexpr StringLiteral kPass = "tile-split-live-ranges";
+
+/// Gives uses of one tile that share no value a tile each.
+class RangeSplitter {
+public:
+  explicit RangeSplitter(AllocOp alloc) : alloc(alloc) {
+    forEachAccess(alloc, [&](AccessInterface op, unsigned) { accesses.insert(op); });
+  }
+
+  /// Splits and returns the new tiles.
+  SmallVector<AllocOp> run();
+
+private:
+  AllocOp alloc;
+  llvm::SetVector<Operation *> accesses;
+};
+
+SmallVector<AllocOp> RangeSplitter::run() {
+  if (accesses.empty())
+    return {};
+  Block *block = accesses.front()->getBlock();
+  auto holds = [&](Operation *op) { return ancestorIn(block, op) != nullptr; };
+  while (!llvm::all_of(accesses, holds))
+    block = block->getParentOp()->getBlock();
+  SmallVector<Operation *> items;
+  for (Operation &op : *block)
+    if (llvm::any_of(accesses, [&](Operation *access) { return op.isAncestor(access); }))
+      items.push_back(&op);
+
+  // A statement starts a range when it reads nothing from before, and what follows in the range cannot see past it either:
+  // it writes the whole tile for sure, or nothing that follows reads the tile before the next start.
+  SmallVector<Summary> facts = llvm::map_to_vector(items, [&](Operation *op) { return summarize(*op, alloc); });
+  auto starts = [&](size_t index) {
+    if (facts[index].exposed)
+      return false;
+    return facts[index].kills || index + 1 == items.size() || !facts[index + 1].exposed;
+  };
+  if (!starts(0)) // the value may come from an earlier turn of a loop around the block
+    return {};
+  SmallVector<AllocOp> fresh;
+  Value current = alloc;
+  for (size_t index = 1; index < items.size(); ++index) {
+    if (starts(index)) {
+      OpBuilder builder(alloc);
+      builder.setInsertionPointAfter(alloc);
+      auto next = cast<AllocOp>(builder.clone(*alloc));
+      next.setName((alloc.getName() + "." + Twine(fresh.size() + 2)).str());
+      fresh.push_back(next);
+      current = next;
+    }
+    if (current == alloc)
+      continue;
+    for (Operation *access : accesses)
+      if (items[index]->isAncestor(access))
+        access->replaceUsesOfWith(alloc, current);
+  }
+  if (!fresh.empty())
+    remark(alloc, kPass, "applied") << "'" << alloc.getName() << "' is " << fresh.size() + 1
+                                    << " tiles: its uses share no value";
+  return fresh;
+}
+
+struct TileSplitLiveRangesPass : passes::impl::TileSplitLiveRangesBase<TileSplitLiveRangesPass> {
+  void runOnOperation() override {
+    SmallVector<AllocOp> work;
+    getOperation().walk([&](AllocOp alloc) {
+      if (scopeOf(alloc) == Scope::L1 || scopeOf(alloc) == Scope::UB)
+        work.push_back(alloc);
+    });
+    while (!work.empty()) {
+      AllocOp alloc = work.pop_back_val();
+      SmallVector<AllocOp> fresh = RangeSplitter(alloc).run();
+      if (fresh.empty())
+        continue;
+      work.push_back(alloc); // its own uses lie deeper now
+      llvm::append_range(work, fresh);
+    }
+  }
+};
+
+} // namespace
