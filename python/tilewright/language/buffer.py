@@ -82,7 +82,10 @@ class Buffer:
         target = self[index]
         if isinstance(target, Element):
             target.store(value)
-            return
+        else:
+            self._assign(target, value)
+
+    def _assign(self, target: Region, value: Any) -> None:
         from . import tile_ops
 
         if isinstance(value, (Buffer, Region)):
@@ -198,20 +201,38 @@ class Region:
         return self.core
 
     def __getitem__(self, index: Any) -> Any:
-        """Elements of a region that is itself indexed, relative to its start."""
-        kept = [i for i, scalar in enumerate(self.core.scalars) if not scalar]
+        """Elements and slices of a region, relative to its start.
+
+        One index per sliced dimension, or one per dimension of the buffer.
+        """
         parts = list(index) if isinstance(index, (tuple, list)) else [index]
+        kept = [i for i, scalar in enumerate(self.core.scalars) if not scalar]
         if len(parts) == len(self.buffer.shape):
             kept = list(range(len(parts)))
-        if len(parts) != len(kept) or any(isinstance(p, slice) for p in parts):
+        if len(parts) != len(kept):
             raise IndexError(
-                f"a slice of {self.buffer.name} with {len(kept)} dimensions can only "
-                "be indexed by as many scalars"
+                f"a slice of {self.buffer.name} with {len(kept)} dimensions is indexed by "
+                f"{len(parts)} indices"
             )
-        full = [Expr(s) for s in self.core.starts]
+        starts, sizes = [Expr(s) for s in self.core.starts], [Expr(s) for s in self.core.sizes]
+        full: list[Any] = list(starts)
         for dim, part in zip(kept, parts, strict=True):
-            full[dim] = full[dim] + part
+            if isinstance(part, slice):
+                first = 0 if part.start is None else part.start
+                last = sizes[dim] if part.stop is None else part.stop
+                full[dim] = slice(starts[dim] + first, starts[dim] + last, part.step)
+            else:
+                full[dim] = starts[dim] + part
+        if any(isinstance(part, slice) for part in full):
+            return Region(self.buffer, full)
         return Element(self.buffer, full)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        target = self[index]
+        if isinstance(target, Element):
+            target.store(value)
+        else:
+            self.buffer._assign(target, value)
 
     def __bool__(self) -> bool:
         return True

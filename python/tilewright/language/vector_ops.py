@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..dtypes import dtype as as_dtype
 from .buffer import is_box, operand
 from .builder import current
 from .expr import to_value, to_values
@@ -171,8 +170,74 @@ def vflip(src: Any, dst: Any, axis: int, size: Any = None) -> None:
     current().core.flip(operand(src, "src of T.flip"), operand(dst, "dst of T.flip"), int(axis))
 
 
-def _dtype_check(value: Any) -> None:
-    as_dtype(value)
+def _lanes(extents: list[Any]) -> Any:
+    """T.Parallel over a shape; entering always gives a tuple."""
+    from .loops import ParallelFrame
+
+    class Lanes(ParallelFrame):
+        def __enter__(self) -> Any:
+            found = super().__enter__()
+            return found if isinstance(found, tuple) else (found,)
+
+    return Lanes(tuple(extents))
+
+
+def vinterleave(*tiles: Any, channel_nums: int = 2, size: Any = None) -> None:
+    """dst[..., 2 j] = a[..., j], dst[..., 2 j + 1] = b[..., j]."""
+    *sources, dst = tiles
+    if len(sources) != channel_nums:
+        raise ValueError(f"T.interleave: {len(sources)} sources for channel_nums={channel_nums}")
+    for channel, source in enumerate(sources):
+        with _lanes(list(source.shape)) as index:
+            *outer, last = index
+            dst[(*outer, last * channel_nums + channel)] = source[tuple(index)]
+
+
+def vdeinterleave(
+    src: Any, *dsts: Any, channel_nums: int = 2, index_mode: str = "ALL_CHANNELS", size: Any = None
+) -> None:
+    """The inverse of interleave; CHANNEL_0 and CHANNEL_1 give one of the outputs."""
+    modes = {f"CHANNEL_{c}": [c] for c in range(channel_nums)}
+    modes["ALL_CHANNELS"] = list(range(channel_nums))
+    if index_mode not in modes or len(dsts) != len(modes[index_mode]):
+        raise ValueError(
+            f"T.deinterleave: index_mode {index_mode!r} with {len(dsts)} outputs; allowed are "
+            f"ALL_CHANNELS with {channel_nums}, and one of CHANNEL_0 to CHANNEL_{channel_nums - 1}"
+        )
+    for channel, dst in zip(modes[index_mode], dsts, strict=True):
+        with _lanes(list(dst.shape)) as index:
+            *outer, last = index
+            dst[tuple(index)] = src[(*outer, last * channel_nums + channel)]
+
+
+def vpad(src: Any, dst: Any, value: Any, low: Any, high: Any, size: Any = None) -> None:
+    """Copies src into dst after `low` elements of `value`, followed by `high`; negative crops."""
+    shape = list(src.shape)
+    lows, highs = list(low), list(high)
+    if len(lows) != len(shape) or len(highs) != len(shape):
+        raise ValueError(f"T.pad: low and high need {len(shape)} entries, one per dimension")
+    padded = [d for d in range(len(shape)) if not (_is_zero(lows[d]) and _is_zero(highs[d]))]
+    if len(padded) > 1:
+        raise ValueError(f"T.pad: dimensions {padded} are padded; only one may be")
+    current().core.fill(operand(dst, "dst of T.pad"), to_value(value))
+    source: list[Any] = [slice(None)] * len(shape)
+    target: list[Any] = [slice(0, extent) for extent in shape]
+    for dim in padded:
+        before, after = _whole(lows[dim]), _whole(highs[dim])
+        crop = max(-before, 0) if isinstance(before, int) else 0
+        end = shape[dim] + min(after, 0) if isinstance(after, int) else shape[dim]
+        start = max(before, 0) if isinstance(before, int) else before
+        source[dim] = slice(crop, end)
+        target[dim] = slice(start, start + (end - crop))
+    current().core.copy(operand(src[tuple(source)]), operand(dst[tuple(target)]), [])
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _is_zero(value: Any) -> bool:
+    return isinstance(value, (int, float)) and value == 0
 
 
 #: Everything that has the two spellings T.vX and T.npuir_X.
@@ -192,4 +257,7 @@ NAMES["reshape"] = vreshape
 NAMES["npuir_reshape"] = vreshape
 NAMES["concat"] = vconcat
 NAMES["flip"] = vflip
+NAMES["interleave"] = vinterleave
+NAMES["deinterleave"] = vdeinterleave
+NAMES["pad"] = vpad
 NAMES["gather"] = vgather
