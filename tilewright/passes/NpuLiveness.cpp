@@ -238,9 +238,10 @@ bool covers(const Box &outer, const Box &inner) {
 }
 
 void WrittenBoxes::add(const Box &box) {
-  boxes.push_back(box);
+  if (!covers(box))
+    boxes.push_back(box);
   for (const Conditional &conditional : conditionals)
-    if (coversUnder(box, conditional.box, conditional.otherwise))
+    if (!covers(conditional.box) && coversUnder(box, conditional.box, conditional.otherwise))
       boxes.push_back(conditional.box);
 }
 
@@ -253,7 +254,7 @@ WrittenBoxes WrittenBoxes::join(const WrittenBoxes &then, const WrittenBoxes &ot
   WrittenBoxes both;
   auto keep = [&](const WrittenBoxes &from, const WrittenBoxes &in) {
     for (const Box &box : from.boxes)
-      if (in.covers(box))
+      if (in.covers(box) && !both.covers(box))
         both.boxes.push_back(box);
   };
   keep(then, otherwise);
@@ -262,7 +263,9 @@ WrittenBoxes WrittenBoxes::join(const WrittenBoxes &then, const WrittenBoxes &ot
   SmallVector<std::pair<Value, int64_t>> equalities;
   if (condition && equalitiesUnless(condition, equalities))
     for (const Box &box : then.boxes)
-      if (!otherwise.covers(box))
+      if (!otherwise.covers(box) && !llvm::any_of(both.conditionals, [&](const Conditional &known) {
+            return known.otherwise == equalities && passes::covers(known.box, box);
+          }))
         both.conditionals.push_back({box, equalities});
   return both;
 }

@@ -7,10 +7,12 @@
 #include "tilewright/passes/Passes.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <climits>
 #include <numeric>
 
 #define DEBUG_TYPE "npu-plan-memory"
@@ -287,11 +289,23 @@ private:
     for (bool useBanks : {true, false})
       if (int64_t end = placeApart(tiles, memory, useBanks); end <= memory.capacity)
         return end;
-    SmallVector<SmallVector<unsigned>> orders = ordersOf(tiles);
+    int64_t least = placeBest(tiles, memory);
+    if (least > memory.capacity)
+      return least;
+    keepApart(tiles, memory, function, least);
+    function.emitRemark("[npu-plan-memory] applied: tiles of @")
+        << function.getName()
+        << " that are not needed at the same time share memory, so that they take " << kib(least)
+        << " of " << kib(memory.capacity) << " " << memory.name;
+    return least;
+  }
+
+  /// The best of several orders, with the wanted bank distances if they fit.
+  static int64_t placeBest(MutableArrayRef<Tile> tiles, const Memory &memory) {
     int64_t least = INT64_MAX;
     SmallVector<int64_t> addresses;
     for (bool useBanks : {true, false}) {
-      for (ArrayRef<unsigned> order : orders) {
+      for (ArrayRef<unsigned> order : ordersOf(tiles)) {
         int64_t peak = placeShared(tiles, order, memory, useBanks);
         if (peak >= least)
           continue;
@@ -305,12 +319,38 @@ private:
     }
     for (auto [tile, address] : llvm::zip(tiles, addresses))
       tile.address = address;
-    if (least <= memory.capacity)
-      function.emitRemark("[npu-plan-memory] applied: tiles of @")
-          << function.getName()
-          << " that are not needed at the same time share memory, so that they take " << kib(least)
-          << " of " << kib(memory.capacity) << " " << memory.name;
     return least;
+  }
+
+  /// Takes tiles out of the sharing again for as long as all fit: each one that shares nothing is
+  /// one that no other has to wait for. First those that the movers touch, which would tie the
+  /// movers to the vector unit; small ones before large ones.
+  static void keepApart(MutableArrayRef<Tile> tiles, const Memory &memory, func::FuncOp function,
+                        int64_t &peak) {
+    llvm::DenseSet<Value> moved;
+    function.walk([&](AccessInterface access) {
+      auto pipes = dyn_cast<npu::PipeInterface>(access.getOperation());
+      for (unsigned i = 0; pipes && i < access.getNumBoxes(); ++i)
+        if (npu::Pipe pipe = pipes.getBoxPipe(i);
+            pipe == npu::Pipe::MTE2 || pipe == npu::Pipe::MTE3)
+          moved.insert(access.getBox(i).buffer);
+    });
+    SmallVector<unsigned> order(tiles.size());
+    std::iota(order.begin(), order.end(), 0u);
+    auto key = [&](unsigned i) {
+      return std::tuple(!moved.contains(tiles[i].alloc.getResult()), tiles[i].bytes, i);
+    };
+    llvm::sort(order, [&](unsigned a, unsigned b) { return key(a) < key(b); });
+    constexpr unsigned maxTries = 48; // bounds the time for functions with very many tiles
+    for (unsigned index : ArrayRef<unsigned>(order).take_front(maxTries)) {
+      SmallVector<Tile> trial(tiles.begin(), tiles.end());
+      trial[index].live = {0, INT_MAX - 1};
+      int64_t needed = placeBest(trial, memory);
+      if (needed > memory.capacity)
+        continue;
+      llvm::copy(trial, tiles.begin());
+      peak = needed;
+    }
   }
 
   /// The rung before an error: the largest rotating tile keeps half of its slots. False without
