@@ -9,6 +9,9 @@ using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::passes;
 
+static constexpr StringLiteral kOpenDims =
+    "cannot tell which run-time dimensions belong together; give both sides the same rank";
+
 npu::Space passes::spaceOf(tile::Scope scope) {
   switch (scope) {
   case tile::Scope::L1:
@@ -124,7 +127,7 @@ Value BoxLowering::clip(const Box &global, Place &globalPlace, const Box &tileBo
   Location loc = function.getLoc();
   auto type = cast<MemRefType>(global.buffer.getType());
   auto toTile = matchDims(global, tileBox);
-  Value cut;
+  Value cut, gone;
   for (unsigned dim = 0; dim < type.getRank(); ++dim) {
     auto offset = rangeOf(global.offsets[dim]), size = rangeOf(global.sizes[dim]);
     bool lowSafe = offset && offset->low >= 0;
@@ -150,11 +153,7 @@ Value BoxLowering::clip(const Box &global, Place &globalPlace, const Box &tileBo
     globalPlace.sizes[dim] = length;
     int64_t partner = succeeded(toTile) ? (*toTile)[dim] : -1;
     if (partner < 0) {
-      // A dimension of size 1: the whole tile box goes with it.
-      if (!tilePlace.sizes.empty()) {
-        Value empty = none;
-        tilePlace.sizes[0] = builder.create<arith::SelectOp>(loc, empty, zero, tilePlace.sizes[0]);
-      }
+      gone = gone ? builder.create<arith::OrIOp>(loc, gone, none).getResult() : none;
       continue;
     }
     if (!lowSafe) {
@@ -165,6 +164,9 @@ Value BoxLowering::clip(const Box &global, Place &globalPlace, const Box &tileBo
     }
     tilePlace.sizes[partner] = length;
   }
+  // A dimension of size 1 is outside: the whole tile box goes with it.
+  if (gone && !tilePlace.sizes.empty())
+    tilePlace.sizes[0] = builder.create<arith::SelectOp>(loc, gone, zero, tilePlace.sizes[0]);
   return cut;
 }
 
@@ -195,6 +197,8 @@ LogicalResult BoxLowering::lowerCopy(tile::CopyOp copy) {
   Location loc = copy.getLoc();
   Box dst = copy.getBox(0), src = copy.getBox(1);
   tile::Scope dstScope = tile::scopeOf(dst.buffer), srcScope = tile::scopeOf(src.buffer);
+  if (failed(matchDims(dst, src)))
+    return copy.emitOpError(kOpenDims);
   Place to = placeOf(dst), from = placeOf(src);
   bool split = isSplit(cast<AccessInterface>(copy.getOperation()));
   cutRows(dst.buffer, to);
@@ -242,6 +246,8 @@ LogicalResult BoxLowering::lowerCopy(tile::CopyOp copy) {
 
 LogicalResult BoxLowering::lowerAtomic(tile::AtomicOp atomic) {
   Box dst = atomic.getBox(0), src = atomic.getBox(1);
+  if (failed(matchDims(dst, src)))
+    return atomic.emitOpError(kOpenDims);
   Place to = placeOf(dst), from = placeOf(src);
   bool split = isSplit(cast<AccessInterface>(atomic.getOperation()));
   cutRows(src.buffer, from);
@@ -268,9 +274,13 @@ void BoxLowering::lowerGemm(tile::GemmOp gemm) {
   Operands operands;
   for (unsigned box = 0; box < 3; ++box)
     operands.add(placeOf(gemm.getBox(box)));
+  // An author's own accumulator without a flag goes on with what it holds.
+  Value init = gemm.getInit()
+                   ? mapped(gemm.getInit())
+                   : builder.create<arith::ConstantOp>(gemm.getLoc(), builder.getBoolAttr(false))
+                         .getResult();
   builder.create<npu::MmadOp>(gemm.getLoc(), operands.buffers, operands.offsets, operands.sizes,
-                              mapped(gemm.getInit()), gemm.getTransposeAAttr(),
-                              gemm.getTransposeBAttr());
+                              init, gemm.getTransposeAAttr(), gemm.getTransposeBAttr());
 }
 
 void BoxLowering::lowerElementwise(tile::ElementwiseOp op) {

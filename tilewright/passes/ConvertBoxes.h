@@ -15,6 +15,8 @@ npu::Space spaceOf(tile::Scope scope);
 /// A workspace tile and the semaphores that guard it: `fullId`, and `fullId + 1` for free slots.
 struct Channel {
   int64_t fullId = 0, slots = 1;
+  /// Hand-overs that may be open at once; default: one per slot.
+  std::optional<int64_t> credits = std::nullopt;
   Core writer = Core::AIC;
 
   /// The pipe that fills it.

@@ -17,6 +17,9 @@ using namespace tilewright::passes;
 
 namespace {
 
+/// Channels that get semaphores of their own: ids 0 to 13, 14 and 15 are for all cores at once.
+constexpr size_t kMaxChannels = 7;
+
 /// One function for one kind of core out of a launch: the ops of that core, and the scalars and
 /// control flow they need.
 class CoreProgram {
@@ -111,6 +114,21 @@ void CoreProgram::createBuffers() {
     }
     lowering.channels[alloc] = entry;
   });
+  if (lowering.channels.size() <= kMaxChannels)
+    return;
+  // Too many for semaphores of their own: all of one direction share a pair. Versions are handed
+  // over in program order, so counts still match; the fewest slots of any bound them all.
+  std::optional<int64_t> slots[2];
+  for (auto &[alloc, channel] : lowering.channels) {
+    auto &fewest = slots[channel.writer == Core::AIC ? 0 : 1];
+    fewest = std::min(fewest.value_or(channel.slots), channel.slots);
+  }
+  for (auto &[alloc, channel] : lowering.channels) {
+    unsigned direction = channel.writer == Core::AIC ? 0 : 1;
+    channel.fullId = 2 * direction;
+    channel.credits = slots[direction].value_or(0);
+    slots[direction] = 0; // the first of a direction primes the pair
+  }
 }
 
 /// The reader grants one credit per slot before it starts, the writer takes them back at the end.
@@ -119,7 +137,7 @@ void CoreProgram::primeChannels(bool prime) {
     bool reader = channel.writer != lowering.core;
     if (reader != prime)
       continue;
-    for (int64_t slot = 0; slot < channel.slots; ++slot) {
+    for (int64_t credit = 0; credit < channel.credits.value_or(channel.slots); ++credit) {
       auto pipe =
           npu::PipeAttr::get(builder.getContext(), prime ? npu::Pipe::MTE2 : channel.writerPipe());
       IntegerAttr id = builder.getI64IntegerAttr(channel.fullId + 1);
@@ -220,18 +238,32 @@ LogicalResult CoreProgram::convert(Operation &op) {
 
   // Scalars and control flow: both kinds of core keep what they use; dead parts go with
   // canonicalisation.
-  for (Value operand : op.getOperands()) {
+  SmallVector<unsigned> missing;
+  for (auto [index, operand] : llvm::enumerate(op.getOperands())) {
     if (lowering.mapping.contains(operand))
       continue;
-    if (!operand.getParentRegion()->isAncestor(launch->getParentRegion()))
+    if (operand.getParentRegion()->isAncestor(launch->getParentRegion())) {
+      materialize(operand);
+      continue;
+    }
+    // Only the other core has this scalar. What a region passes on keeps its form, with a value
+    // that nothing here uses.
+    bool steers = isa<scf::ForOp>(op) ? index < 3 : !isa<scf::WhileOp>(op);
+    if (steers && !op.hasTrait<OpTrait::IsTerminator>())
       return success();
-    materialize(operand);
+    missing.push_back(index);
   }
-  if (op.getNumRegions() == 0) {
-    builder.clone(op, lowering.mapping);
+  bool isLeaf = op.getNumRegions() == 0;
+  Operation *copy = isLeaf ? op.clone(lowering.mapping) : op.cloneWithoutRegions(lowering.mapping);
+  for (unsigned index : missing) {
+    TypedAttr nothing = builder.getZeroAttr(op.getOperand(index).getType());
+    copy->setOperand(index, builder.create<arith::ConstantOp>(op.getLoc(), nothing));
+  }
+  builder.insert(copy);
+  if (isLeaf) {
+    lowering.mapping.map(op.getResults(), copy->getResults());
     return success();
   }
-  Operation *copy = builder.insert(op.cloneWithoutRegions(lowering.mapping));
   for (auto [from, to] : llvm::zip(op.getRegions(), copy->getRegions())) {
     for (Block &block : from) {
       Block *target = new Block;

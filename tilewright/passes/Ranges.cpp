@@ -22,7 +22,19 @@ std::optional<Bounds> checked(__int128 low, __int128 high) {
 
 std::optional<Bounds> rangeOfArgument(BlockArgument argument, unsigned depth);
 
+std::optional<Bounds> rangeBeforeWrap(Value value, unsigned depth);
+
+/// Bounds of a value; none where a narrow integer may wrap around.
 std::optional<Bounds> rangeOf(Value value, unsigned depth) {
+  auto range = rangeBeforeWrap(value, depth);
+  auto type = dyn_cast<IntegerType>(value.getType());
+  if (!range || !type || type.getWidth() >= 64)
+    return range;
+  int64_t limit = int64_t(1) << (type.getWidth() - 1);
+  return range->low >= -limit && range->high < limit ? range : std::nullopt;
+}
+
+std::optional<Bounds> rangeBeforeWrap(Value value, unsigned depth) {
   if (auto constant = constantOf(value))
     return Bounds{*constant, *constant};
   if (depth == 0)
@@ -31,12 +43,8 @@ std::optional<Bounds> rangeOf(Value value, unsigned depth) {
     return rangeOfArgument(argument, depth - 1);
   Operation *op = value.getDefiningOp();
   auto operand = [&](unsigned index) { return rangeOf(op->getOperand(index), depth - 1); };
-  if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op)) {
-    auto range = operand(0);
-    if (isa<arith::TruncIOp>(op) && range && (range->low < -kLimit || range->high >= kLimit))
-      return std::nullopt;
-    return range;
-  }
+  if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
+    return operand(0);
   if (isa<arith::SelectOp>(op)) {
     auto yes = operand(1), no = operand(2);
     if (!yes || !no)
@@ -46,12 +54,10 @@ std::optional<Bounds> rangeOf(Value value, unsigned depth) {
   if (op->getNumOperands() != 2 || op->getNumResults() != 1)
     return std::nullopt;
   auto a = operand(0), b = operand(1);
-  if (isa<arith::MinSIOp>(op) && (a || b)) {
-    int64_t high = std::min(a ? a->high : INT64_MAX, b ? b->high : INT64_MAX);
-    return a && b ? checked(std::min(a->low, b->low), high) : std::nullopt;
-  }
   if (!a || !b)
     return std::nullopt;
+  if (isa<arith::MinSIOp>(op))
+    return Bounds{std::min(a->low, b->low), std::min(a->high, b->high)};
   if (isa<arith::MaxSIOp>(op))
     return Bounds{std::max(a->low, b->low), std::max(a->high, b->high)};
   if (isa<arith::AddIOp>(op))

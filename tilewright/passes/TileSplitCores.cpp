@@ -34,20 +34,80 @@ Sides sidesOf(AccessInterface op) {
   return sides;
 }
 
+/// Scalars that only the vector core knows: read from its tiles or from a tensor that it writes,
+/// and all that follows from them.
+class ScalarFlow {
+public:
+  explicit ScalarFlow(LaunchOp launch) : launch(launch) {
+    launch.walk([&](AccessInterface op) {
+      auto core = op->getAttrOfType<CoreAttr>(kCoreAttr);
+      for (unsigned box = 0; box < op.getNumBoxes(); ++box)
+        if (Value buffer = op.getBox(box).buffer; scopeOf(buffer) == Scope::Global &&
+                                                  core.getValue() == Core::AIV &&
+                                                  writes(op.getAccessKind(box)))
+          vectorWritten.insert(buffer);
+    });
+    do {
+      changed = false;
+      launch.walk([&](Operation *op) { visit(op); });
+    } while (changed);
+  }
+
+  /// The load that a value comes from, null when every core can compute it.
+  Operation *originOf(Value value) const { return values.lookup(value); }
+
+  /// The load that decides whether the body of `op`, or of something around it, runs.
+  Operation *steering(Operation *op) const {
+    for (; op != launch; op = op->getParentOp())
+      if (Operation *origin = steered.lookup(op))
+        return origin;
+    return nullptr;
+  }
+
+private:
+  void visit(Operation *op);
+  void add(Value value, Operation *origin) { changed |= values.try_emplace(value, origin).second; }
+  void steer(Operation *op, Value by) {
+    Operation *origin = values.lookup(by);
+    if (!origin)
+      return;
+    changed |= steered.try_emplace(op, origin).second;
+    for (Value result : op->getResults())
+      add(result, origin);
+    for (Region &region : op->getRegions())
+      for (Value argument : region.getArguments())
+        add(argument, origin);
+  }
+
+  LaunchOp launch;
+  llvm::DenseMap<Value, Operation *> values;
+  llvm::DenseMap<Operation *, Operation *> steered;
+  llvm::DenseSet<Value> vectorWritten;
+  bool changed = false;
+};
+
 class Splitter {
 public:
   explicit Splitter(LaunchOp launch) : launch(launch), context(launch.getContext()) {}
 
   LogicalResult run() {
     SmallVector<CopyOp> handovers;
-    launch.walk([&](AccessInterface op) {
+    WalkResult result = launch.walk([&](AccessInterface op) {
       Sides sides = sidesOf(op);
       usesCube |= sides.cube;
       usesVector |= sides.vector;
-      if (sides.cube && sides.vector)
-        if (auto copy = dyn_cast<CopyOp>(op.getOperation()))
-          handovers.push_back(copy);
+      if (!sides.cube || !sides.vector)
+        return WalkResult::advance();
+      auto copy = dyn_cast<CopyOp>(op.getOperation());
+      if (!copy) {
+        op->emitOpError("touches tiles of the cube core and of the vector core; copy one of them");
+        return WalkResult::interrupt();
+      }
+      handovers.push_back(copy);
+      return WalkResult::advance();
     });
+    if (result.wasInterrupted())
+      return failure();
     for (CopyOp copy : handovers)
       insertChannel(copy);
     launch.walk([&](Operation *op) { label(op); });
@@ -126,54 +186,77 @@ void Splitter::label(Operation *op) {
   setCore(op, scalarSide);
 }
 
+/// Follows one op: what it computes from followed values, and what it steers, is followed too.
+void ScalarFlow::visit(Operation *op) {
+  auto pass = [&](ValueRange from, ValueRange to) {
+    for (auto [source, target] : llvm::zip(from, to))
+      if (Operation *origin = values.lookup(source))
+        add(target, origin);
+  };
+  if (auto load = dyn_cast<tile::LoadOp>(op)) {
+    Value buffer = load.getBuffer();
+    if (scopeOf(buffer) == Scope::UB || vectorWritten.contains(buffer))
+      add(load.getResult(), op);
+    return pass({buffer}, load->getResults());
+  }
+  if (auto store = dyn_cast<tile::StoreOp>(op)) {
+    if (scopeOf(store.getBuffer()) != Scope::Local)
+      return;
+    pass({store.getValue()}, {store.getBuffer()});
+    if (Operation *origin = steering(op->getParentOp()))
+      add(store.getBuffer(), origin);
+    return;
+  }
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
+      steer(loop, bound);
+    pass(loop.getInits(), loop.getRegionIterArgs());
+    return pass(loop.getInits(), loop.getResults());
+  }
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return steer(branch, branch.getCondition());
+  if (auto loop = dyn_cast<scf::WhileOp>(op))
+    return pass(loop.getInits(), loop.getBeforeArguments());
+  if (auto condition = dyn_cast<scf::ConditionOp>(op)) {
+    auto loop = cast<scf::WhileOp>(op->getParentOp());
+    steer(loop, condition.getCondition());
+    pass(condition.getArgs(), loop.getAfterArguments());
+    return pass(condition.getArgs(), loop.getResults());
+  }
+  if (auto yield = dyn_cast<scf::YieldOp>(op)) {
+    Operation *parent = op->getParentOp();
+    if (auto loop = dyn_cast<scf::ForOp>(parent))
+      pass(yield.getOperands(), loop.getRegionIterArgs());
+    if (auto loop = dyn_cast<scf::WhileOp>(parent))
+      return pass(yield.getOperands(), loop.getBeforeArguments());
+    return pass(yield.getOperands(), parent->getResults());
+  }
+  for (Value operand : op->getOperands())
+    if (Operation *origin = values.lookup(operand))
+      for (Value result : op->getResults())
+        add(result, origin);
+}
+
 /// What the vector unit computes must not steer the cube's program: there is no way for such a
 /// scalar to get there.
 LogicalResult Splitter::checkScalars() {
   if (!usesCube)
     return success();
-  llvm::DenseMap<Value, Operation *> tainted; // value -> the load it comes from
-  bool changed = true;
-  auto taint = [&](Value value, Operation *origin) {
-    changed |= tainted.try_emplace(value, origin).second;
-  };
-  while (changed) {
-    changed = false;
-    launch.walk([&](Operation *op) {
-      if (auto load = dyn_cast<tile::LoadOp>(op)) {
-        if (scopeOf(load.getBuffer()) == Scope::UB)
-          taint(load.getResult(), op);
-        else if (Operation *origin = tainted.lookup(load.getBuffer()))
-          taint(load.getResult(), origin);
-      }
-      for (Value operand : op->getOperands()) {
-        Operation *origin = tainted.lookup(operand);
-        if (!origin)
-          continue;
-        for (Value result : op->getResults())
-          taint(result, origin);
-        if (auto store = dyn_cast<tile::StoreOp>(op);
-            store && scopeOf(store.getBuffer()) == Scope::Local)
-          taint(store.getBuffer(), origin);
-        for (Region &region : op->getRegions())
-          for (Value argument : region.getArguments())
-            taint(argument, origin);
-      }
-    });
-  }
+  ScalarFlow flow(launch);
   WalkResult result = launch.walk([&](Operation *op) {
     auto core = op->getAttrOfType<CoreAttr>(kCoreAttr);
     if (!core || core.getValue() != Core::AIC)
       return WalkResult::advance();
-    for (Operation *at = op; at != launch; at = at->getParentOp())
-      for (Value operand : at->getOperands())
-        if (Operation *origin = tainted.lookup(operand)) {
-          InFlightDiagnostic error = op->emitError(
-              "runs on the cube core but depends on a scalar read from a vector tile; "
-              "read such a value from a global tensor instead");
-          error.attachNote(origin->getLoc()) << "the scalar is read here";
-          return WalkResult::interrupt();
-        }
-    return WalkResult::advance();
+    Operation *origin = flow.steering(op->getParentOp());
+    for (Value operand : op->getOperands())
+      origin = origin ? origin : flow.originOf(operand);
+    if (!origin)
+      return WalkResult::advance();
+    InFlightDiagnostic error = op->emitError(
+        "runs on the cube core but depends on a scalar that the vector core computes; "
+        "read such a value from a global tensor that this kernel does not write");
+    error.attachNote(origin->getLoc()) << "the scalar is read here";
+    return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());
 }
