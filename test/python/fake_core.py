@@ -141,6 +141,12 @@ class KernelBuilder:
         self._put(f"alloc {dtype} {list(shape)} {scope}")
         return Core(name, dtype)
 
+    def parallel_lanes(self) -> tuple[list[Value], list[int]]:
+        return [], []
+
+    def alloc_lanes(self, name: str, dtype: str, extents: Any) -> Core:
+        return self.alloc(name, dtype, extents, "local")
+
     def rename(self, buffer: Core, name: str) -> None:
         buffer.name = name
         self._put(f"name {name}")
