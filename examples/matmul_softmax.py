@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Softmax over the full rows of A.B as one kernel, and as two kernels one after the other.
+"""Softmax over the full rows of A.B as one kernel.
 
-The fused kernel keeps each block's rows on one core group: the cube multiplies tile after tile while the vector cores turn the
-tile before into exponentials (an online softmax); a second pass over the block's own rows, still in the L2 cache, scales them.
+The kernel keeps each block's rows on one core group: the cube multiplies tile after tile while the
+vector cores turn the tile before into exponentials (an online softmax); a second pass over the
+block's own rows, still in the L2 cache, scales them.
 
-    python examples/matmul_softmax.py [--m 4000 --n 4096 --k 512] [--chip 910b3] [--out build/demo]
+    tilewright run examples/matmul_softmax.py
 """
 
 from __future__ import annotations
-
-import argparse
-from pathlib import Path
-
-import numpy as np
 
 import tilewright as tilelang
 import tilewright.language as T

@@ -168,8 +168,8 @@ def same_bits(want: Outcome, have: Outcome, what: str) -> None:
             continue
         at = tuple(int(i) for i in np.argwhere(different)[0])
         raise Mismatch(
-            f"{what}: {int(different.sum())} of {different.size} elements of '{name}' differ, first "
-            f"at {at}: {expected[at]!r} became {found[at]!r}"
+            f"{what}: {int(different.sum())} of {different.size} elements of '{name}' differ, "
+            f"first at {at}: {expected[at]!r} became {found[at]!r}"
         )
     if want.printed != have.printed:
         raise Mismatch(f"{what}: printed {have.printed!r}, not {want.printed!r}")

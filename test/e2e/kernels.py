@@ -20,7 +20,9 @@ def example(name: str) -> Any:
     """The module examples/NAME.py."""
     module = sys.modules.get(f"example_{name}")
     if module is None:
-        spec = importlib.util.spec_from_file_location(f"example_{name}", ROOT / "examples" / f"{name}.py")
+        spec = importlib.util.spec_from_file_location(
+            f"example_{name}", ROOT / "examples" / f"{name}.py"
+        )
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from harness import bfloat16, check, integers, randn, wide
 
 import tilewright as tilelang
 import tilewright.language as T
+from harness import bfloat16, check, integers, randn, wide
 
 
 @tilelang.jit
@@ -31,17 +31,36 @@ def add(A, B, bm, bn, dtype):
 
 @pytest.mark.parametrize("size", [(64, 64), (33, 70), (1, 1), (5, 129), (100, 3), (16, 17)])
 def test_add(size):
-    check(add, [randn(size, seed=1), randn(size, seed=2)], lambda a, b: a + b, bm=16, bn=32, dtype="float16")
+    check(
+        add,
+        [randn(size, seed=1), randn(size, seed=2)],
+        lambda a, b: a + b,
+        bm=16,
+        bn=32,
+        dtype="float16",
+    )
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32", "int16", "int8", "uint8", "int64"])
+@pytest.mark.parametrize(
+    "dtype", ["float32", "bfloat16", "int32", "int16", "int8", "uint8", "int64"]
+)
 def test_add_types(dtype):
     if dtype in ("float32", "bfloat16"):
         kind = bfloat16 if dtype == "bfloat16" else np.float32
         inputs = [randn((20, 40), kind, s) for s in (1, 2)]
     else:
-        inputs = [integers((20, 40), 0 if dtype == "uint8" else -100, 100, dtype, s) for s in (1, 2)]
-    check(add, inputs, lambda a, b: a + b, rtol=1e-2 if dtype == "bfloat16" else 1e-6, bm=16, bn=32, dtype=dtype)
+        inputs = [
+            integers((20, 40), 0 if dtype == "uint8" else -100, 100, dtype, s) for s in (1, 2)
+        ]
+    check(
+        add,
+        inputs,
+        lambda a, b: a + b,
+        rtol=1e-2 if dtype == "bfloat16" else 1e-6,
+        bm=16,
+        bn=32,
+        dtype=dtype,
+    )
 
 
 @tilelang.jit
@@ -53,14 +72,21 @@ def direct(A, B, rows, cols):
     C = T.empty((M, N), "float32")
     with T.Kernel(T.ceildiv(M, rows), T.ceildiv(N, cols), threads=128) as (bx, by):
         for i, j in T.Parallel(rows, cols):
-            C[bx * rows + i, by * cols + j] = A[bx * rows + i, by * cols + j] * B[by * cols + j] + 1.0
+            C[bx * rows + i, by * cols + j] = (
+                A[bx * rows + i, by * cols + j] * B[by * cols + j] + 1.0
+            )
     return C
 
 
 @pytest.mark.parametrize("size", [(32, 32), (19, 45)])
 def test_direct(size):
-    check(direct, [randn(size, np.float32, 1), randn(size[1], np.float32, 2)], lambda a, b: a * b + 1,
-          rows=8, cols=16)
+    check(
+        direct,
+        [randn(size, np.float32, 1), randn(size[1], np.float32, 2)],
+        lambda a, b: a * b + 1,
+        rows=8,
+        cols=16,
+    )
 
 
 UNARY = {
@@ -80,7 +106,10 @@ UNARY = {
     "abs": (T.abs, np.abs),
     "neg": (lambda x: -x, lambda x: -x),
     "square": (lambda x: x * x, lambda x: x * x),
-    "select": (lambda x: T.if_then_else(x > 0, x, x * 0.25), lambda x: np.where(x > 0, x, x * 0.25)),
+    "select": (
+        lambda x: T.if_then_else(x > 0, x, x * 0.25),
+        lambda x: np.where(x > 0, x, x * 0.25),
+    ),
 }
 
 
@@ -102,8 +131,16 @@ def unary(A, name, dtype):
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_unary(name, dtype):
     tol = 1e-5 if dtype == "float32" else 4e-3
-    check(unary, [randn((24, 40), dtype, 5)], lambda a: UNARY[name][1](a.astype(np.float64)), rtol=tol, atol=tol,
-          seeds=1, name=name, dtype=dtype)
+    check(
+        unary,
+        [randn((24, 40), dtype, 5)],
+        lambda a: UNARY[name][1](a.astype(np.float64)),
+        rtol=tol,
+        atol=tol,
+        seeds=1,
+        name=name,
+        dtype=dtype,
+    )
 
 
 @tilelang.jit
@@ -122,11 +159,28 @@ def casts(A, source, target):
 
 
 CASTS = [
-    ("float32", "float16"), ("float32", "bfloat16"), ("float16", "float32"), ("bfloat16", "float32"),
-    ("float16", "bfloat16"), ("float32", "int32"), ("float32", "int8"), ("float16", "int32"), ("float16", "int8"),
-    ("int32", "float32"), ("int32", "float16"), ("int8", "float16"), ("int8", "int32"), ("int32", "int8"),
-    ("int32", "int64"), ("int64", "int32"), ("int16", "float32"), ("uint8", "float16"), ("int32", "uint8"),
-    ("float32", "int64"), ("bool", "float32"), ("int32", "bool"),
+    ("float32", "float16"),
+    ("float32", "bfloat16"),
+    ("float16", "float32"),
+    ("bfloat16", "float32"),
+    ("float16", "bfloat16"),
+    ("float32", "int32"),
+    ("float32", "int8"),
+    ("float16", "int32"),
+    ("float16", "int8"),
+    ("int32", "float32"),
+    ("int32", "float16"),
+    ("int8", "float16"),
+    ("int8", "int32"),
+    ("int32", "int8"),
+    ("int32", "int64"),
+    ("int64", "int32"),
+    ("int16", "float32"),
+    ("uint8", "float16"),
+    ("int32", "uint8"),
+    ("float32", "int64"),
+    ("bool", "float32"),
+    ("int32", "bool"),
 ]
 
 
@@ -176,8 +230,13 @@ def broadcasts(A, row, col, M, N):
 @pytest.mark.parametrize("size", [(16, 32), (7, 13)])
 def test_broadcasts(size):
     M, N = size
-    check(broadcasts, [randn(size, np.float32, 1), randn(N, np.float32, 2), randn(M, np.float32, 3)],
-          lambda a, r, c: a * r + c[:, None] - 2 * c[:, None] + r[3], M=M, N=N)
+    check(
+        broadcasts,
+        [randn(size, np.float32, 1), randn(N, np.float32, 2), randn(M, np.float32, 3)],
+        lambda a, r, c: a * r + c[:, None] - 2 * c[:, None] + r[3],
+        M=M,
+        N=N,
+    )
 
 
 @tilelang.jit
@@ -252,8 +311,14 @@ def gathered(table, index, rows, cols, count):
 
 def test_gathered():
     table, index = randn((20, 24)), integers(13, -1, 20)
-    check(gathered, [table, index], lambda t, x: np.where((x >= 0)[:, None], t[np.maximum(x, 0)], 0),
-          rows=20, cols=24, count=13)
+    check(
+        gathered,
+        [table, index],
+        lambda t, x: np.where((x >= 0)[:, None], t[np.maximum(x, 0)], 0),
+        rows=20,
+        cols=24,
+        count=13,
+    )
 
 
 @tilelang.jit
@@ -319,7 +384,14 @@ def three_dimensions(A, B, X, Y, Z):
 
 
 def test_three_dimensional_grid():
-    check(three_dimensions, [randn((3, 10, 20), seed=1), randn((10, 20), seed=2)], lambda a, b: a * b, X=3, Y=10, Z=20)
+    check(
+        three_dimensions,
+        [randn((3, 10, 20), seed=1), randn((10, 20), seed=2)],
+        lambda a, b: a * b,
+        X=3,
+        Y=10,
+        Z=20,
+    )
 
 
 @tilelang.jit
@@ -358,5 +430,11 @@ def half_then_wide(A, B, N):
 
 
 def test_mixed_precision():
-    check(half_then_wide, [randn(77), randn(77, bfloat16, 1)],
-          lambda a, b: wide(a)[0] * wide(b)[0] + np.exp(wide(a)[0]) / 3, rtol=1e-2, atol=1e-2, N=77)
+    check(
+        half_then_wide,
+        [randn(77), randn(77, bfloat16, 1)],
+        lambda a, b: wide(a)[0] * wide(b)[0] + np.exp(wide(a)[0]) / 3,
+        rtol=1e-2,
+        atol=1e-2,
+        N=77,
+    )

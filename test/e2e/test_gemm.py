@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from harness import bfloat16, check, integers, randn, wide
 
 import tilewright as tilelang
 import tilewright.language as T
+from harness import bfloat16, check, integers, randn, wide
 
 
 @tilelang.jit
@@ -45,16 +45,46 @@ def product(ta=False, tb=False):
     return reference
 
 
-def run(M, N, K, bm, bn, bk, ta=False, tb=False, dtype="float16", acc="float32", out="float32",
-        stages=2, tol=2e-3):
+def run(
+    M,
+    N,
+    K,
+    bm,
+    bn,
+    bk,
+    ta=False,
+    tb=False,
+    dtype="float16",
+    acc="float32",
+    out="float32",
+    stages=2,
+    tol=2e-3,
+):
     np_type = bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
     a_shape, b_shape = ((K, M) if ta else (M, K)), ((N, K) if tb else (K, N))
     if dtype == "int8":
         a, b = integers(a_shape, -128, 128, np.int8, 1), integers(b_shape, -128, 128, np.int8, 2)
     else:
         a, b = randn(a_shape, np_type, 1), randn(b_shape, np_type, 2)
-    check(matmul, [a, b], product(ta, tb), rtol=tol, atol=tol * np.sqrt(K), M=M, N=N, K=K, bm=bm, bn=bn,
-          bk=bk, ta=ta, tb=tb, dtype=dtype, acc=acc, out=out, stages=stages)
+    check(
+        matmul,
+        [a, b],
+        product(ta, tb),
+        rtol=tol,
+        atol=tol * np.sqrt(K),
+        M=M,
+        N=N,
+        K=K,
+        bm=bm,
+        bn=bn,
+        bk=bk,
+        ta=ta,
+        tb=tb,
+        dtype=dtype,
+        acc=acc,
+        out=out,
+        stages=stages,
+    )
 
 
 @pytest.mark.parametrize("ta", [False, True])
@@ -69,7 +99,9 @@ def test_ragged(ta, tb):
     run(77, 51, 45, 32, 32, 16, ta, tb)
 
 
-@pytest.mark.parametrize("shape", [(64, 64, 1), (1, 64, 64), (64, 1, 64), (17, 19, 23), (128, 256, 64)])
+@pytest.mark.parametrize(
+    "shape", [(64, 64, 1), (1, 64, 64), (64, 1, 64), (17, 19, 23), (128, 256, 64)]
+)
 def test_shapes(shape):
     run(*shape, 32, 64, 32)
 
@@ -125,8 +157,20 @@ def batched(A, B, batch, M, N, K, bm, bn, bk):
 
 
 def test_batched():
-    check(batched, [randn((3, 40, 48), seed=1), randn((3, 48, 36), seed=2)], product(),
-          rtol=2e-3, atol=2e-2, batch=3, M=40, N=36, K=48, bm=32, bn=16, bk=16)
+    check(
+        batched,
+        [randn((3, 40, 48), seed=1), randn((3, 48, 36), seed=2)],
+        product(),
+        rtol=2e-3,
+        atol=2e-2,
+        batch=3,
+        M=40,
+        N=36,
+        K=48,
+        bm=32,
+        bn=16,
+        bk=16,
+    )
 
 
 @tilelang.jit
@@ -155,9 +199,19 @@ def bias_relu(A, B, bias, M, N, K, bm, bn, bk):
 @pytest.mark.parametrize("size", [(64, 64, 64), (45, 70, 33)])
 def test_bias_relu(size):
     M, N, K = size
-    check(bias_relu, [randn((M, K), seed=1), randn((K, N), seed=2), randn(N, np.float32, 3)],
-          lambda a, b, c: np.maximum(product()(a, b) + c, 0), rtol=2e-3, atol=1e-2,
-          M=M, N=N, K=K, bm=32, bn=32, bk=16)
+    check(
+        bias_relu,
+        [randn((M, K), seed=1), randn((K, N), seed=2), randn(N, np.float32, 3)],
+        lambda a, b, c: np.maximum(product()(a, b) + c, 0),
+        rtol=2e-3,
+        atol=1e-2,
+        M=M,
+        N=N,
+        K=K,
+        bm=32,
+        bn=32,
+        bk=16,
+    )
 
 
 @tilelang.jit
@@ -182,9 +236,22 @@ def two_products(A, B, D, E, M, N, K):
 
 
 def test_two_products_into_one_accumulator():
-    inputs = [randn((32, 48), seed=1), randn((48, 64), seed=2), randn((32, 48), seed=3), randn((48, 64), seed=4)]
-    check(two_products, inputs, lambda a, b, d, e: product()(a, b) + product()(d, e), rtol=1e-3, atol=1e-3,
-          M=32, N=64, K=48)
+    inputs = [
+        randn((32, 48), seed=1),
+        randn((48, 64), seed=2),
+        randn((32, 48), seed=3),
+        randn((48, 64), seed=4),
+    ]
+    check(
+        two_products,
+        inputs,
+        lambda a, b, d, e: product()(a, b) + product()(d, e),
+        rtol=1e-3,
+        atol=1e-3,
+        M=32,
+        N=64,
+        K=48,
+    )
 
 
 @tilelang.jit
@@ -268,8 +335,17 @@ def chained(A, B, C, M, N, K, L):
 
 def test_product_of_product():
     inputs = [randn((32, 16), seed=1), randn((16, 48), seed=2), randn((48, 32), seed=3)]
-    check(chained, inputs, lambda a, b, c: (product()(a, b)).astype(np.float16).astype(float) @ c.astype(float),
-          rtol=1e-2, atol=5e-2, M=32, N=48, K=16, L=32)
+    check(
+        chained,
+        inputs,
+        lambda a, b, c: (product()(a, b)).astype(np.float16).astype(float) @ c.astype(float),
+        rtol=1e-2,
+        atol=5e-2,
+        M=32,
+        N=48,
+        K=16,
+        L=32,
+    )
 
 
 @tilelang.jit
@@ -299,5 +375,11 @@ def test_size_limits_the_product(size):
         out[:m, :n] = product()(a[:m, :k], b[:k, :n])
         return out
 
-    check(partial_size, [randn((64, 64), seed=1), randn((64, 64), seed=2), randn((64, 64), np.float32, 3)],
-          reference, m=m, n=n, k=k)
+    check(
+        partial_size,
+        [randn((64, 64), seed=1), randn((64, 64), seed=2), randn((64, 64), np.float32, 3)],
+        reference,
+        m=m,
+        n=n,
+        k=k,
+    )

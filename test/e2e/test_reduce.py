@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from harness import bfloat16, check, integers, randn, wide
-from kernels import softmax
 
 import tilewright as tilelang
 import tilewright.language as T
+from harness import bfloat16, check, integers, randn, wide
+from kernels import softmax
 
 KINDS = {
     "sum": np.sum,
@@ -48,23 +48,50 @@ def reduction(A, kind, axis, dtype):
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_reduction(kind, axis, dtype):
     tol = 1e-5 if dtype == "float32" else 5e-3
-    check(reduction, [randn((20, 72), dtype, 4)], lambda a: KINDS[kind](a.astype(np.float64), axis=axis),
-          rtol=tol, atol=tol, seeds=1, kind=kind, axis=axis, dtype=dtype)
+    check(
+        reduction,
+        [randn((20, 72), dtype, 4)],
+        lambda a: KINDS[kind](a.astype(np.float64), axis=axis),
+        rtol=tol,
+        atol=tol,
+        seeds=1,
+        kind=kind,
+        axis=axis,
+        dtype=dtype,
+    )
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 100), (100, 1), (3, 7), (33, 65)])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_reduction_sizes(size, axis):
-    check(reduction, [randn(size, np.float32, 4)], lambda a: a.sum(axis), rtol=1e-4, atol=1e-4, seeds=1,
-          kind="sum", axis=axis, dtype="float32")
+    check(
+        reduction,
+        [randn(size, np.float32, 4)],
+        lambda a: a.sum(axis),
+        rtol=1e-4,
+        atol=1e-4,
+        seeds=1,
+        kind="sum",
+        axis=axis,
+        dtype="float32",
+    )
 
 
 @pytest.mark.parametrize("dtype", ["int32", "bfloat16"])
 @pytest.mark.parametrize("kind", ["sum", "max"])
 def test_reduction_types(dtype, kind):
     values = integers((12, 40), -100, 100) if dtype == "int32" else randn((12, 40), bfloat16)
-    check(reduction, [values], lambda a: KINDS[kind](a if dtype == "int32" else wide(a)[0], axis=1), rtol=2e-2,
-          atol=2e-2, seeds=1, kind=kind, axis=1, dtype=dtype)
+    check(
+        reduction,
+        [values],
+        lambda a: KINDS[kind](a if dtype == "int32" else wide(a)[0], axis=1),
+        rtol=2e-2,
+        atol=2e-2,
+        seeds=1,
+        kind=kind,
+        axis=1,
+        dtype=dtype,
+    )
 
 
 @tilelang.jit
@@ -88,8 +115,15 @@ def kept(A, M, N):
 
 
 def test_kept_dimension():
-    check(kept, [randn((2, 16, 40), np.float32)],
-          lambda a: (a.max((0, 2))[:, None], a[1].sum(keepdims=True)), rtol=1e-4, atol=1e-4, M=16, N=40)
+    check(
+        kept,
+        [randn((2, 16, 40), np.float32)],
+        lambda a: (a.max((0, 2))[:, None], a[1].sum(keepdims=True)),
+        rtol=1e-4,
+        atol=1e-4,
+        M=16,
+        N=40,
+    )
 
 
 @tilelang.jit
@@ -113,7 +147,15 @@ def test_scan(axis, reverse):
         out = np.cumsum(a, axis)
         return np.flip(out, axis) if reverse else out
 
-    check(scan, [randn((9, 21), np.float32)], reference, rtol=1e-4, atol=1e-4, axis=axis, reverse=reverse)
+    check(
+        scan,
+        [randn((9, 21), np.float32)],
+        reference,
+        rtol=1e-4,
+        atol=1e-4,
+        axis=axis,
+        reverse=reverse,
+    )
 
 
 @tilelang.jit
@@ -143,7 +185,15 @@ def rows_softmax(A, rows, dtype):
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_softmax(size, dtype):
     kind = bfloat16 if dtype == "bfloat16" else np.float16
-    check(rows_softmax, [randn(size, kind)], lambda a: softmax(wide(a)[0]), rtol=1e-2, atol=2e-3, rows=8, dtype=dtype)
+    check(
+        rows_softmax,
+        [randn(size, kind)],
+        lambda a: softmax(wide(a)[0]),
+        rtol=1e-2,
+        atol=2e-3,
+        rows=8,
+        dtype=dtype,
+    )
 
 
 @tilelang.jit
@@ -181,7 +231,15 @@ def online_softmax(A, rows, cols):
 
 @pytest.mark.parametrize("size", [(16, 96), (11, 70)])
 def test_online_softmax(size):
-    check(online_softmax, [randn(size)], lambda a: softmax(wide(a)[0]), rtol=1e-2, atol=1e-3, rows=8, cols=32)
+    check(
+        online_softmax,
+        [randn(size)],
+        lambda a: softmax(wide(a)[0]),
+        rtol=1e-2,
+        atol=1e-3,
+        rows=8,
+        cols=32,
+    )
 
 
 @tilelang.jit
@@ -225,4 +283,12 @@ def test_norms(rms, size):
             a = a - a.mean(1, keepdims=True)
         return a / np.sqrt((a * a).mean(1, keepdims=True) + 1e-5) * w
 
-    check(norms, [randn(size), randn(size[1], np.float32, 1)], reference, rtol=5e-3, atol=5e-3, rows=8, rms=rms)
+    check(
+        norms,
+        [randn(size), randn(size[1], np.float32, 1)],
+        reference,
+        rtol=5e-3,
+        atol=5e-3,
+        rows=8,
+        rms=rms,
+    )

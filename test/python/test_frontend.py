@@ -12,11 +12,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 import fake_core
+import tilewright
 import tilewright.language as T
 from tilewright.errors import CompileError
 from tilewright.frontend import function, macro, prim_func
-
-import tilewright
 
 _texts = 0
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import tilewright.language as T
-from tilewright.errors import RunError
 
 import tilewright as tilelang
+import tilewright.language as T
+from tilewright.errors import RunError
 
 
 @pytest.fixture(autouse=True)

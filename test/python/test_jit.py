@@ -7,10 +7,10 @@ import time
 
 import numpy as np
 import pytest
-import tilewright.language as T
-from tilewright.errors import ArgumentError, ArgumentTypeError, CompileError, RunError
 
 import tilewright as tilelang
+import tilewright.language as T
+from tilewright.errors import ArgumentError, ArgumentTypeError, CompileError, RunError
 
 torch = pytest.importorskip("torch")
 

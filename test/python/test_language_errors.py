@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import pytest
+
 import tilewright.language as T
+from tilewright import _core
 from tilewright.language import status
 from tilewright.language.buffer import TensorType
 from tilewright.language.builder import Builder, NoBuilderError
-
-from tilewright import _core
 
 
 def build(body):

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 import tilewright.language as T
+from tilewright import _core
 from tilewright.language.buffer import TensorType
 from tilewright.language.builder import Builder
-
-from tilewright import _core
 
 RNG = np.random.default_rng(7)
 

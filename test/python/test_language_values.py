@@ -6,12 +6,12 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
+
 import tilewright.language as T
+from tilewright import _core, dtypes
 from tilewright.language.buffer import TensorType
 from tilewright.language.builder import Builder
 from tilewright.language.symbols import Symbolic
-
-from tilewright import _core, dtypes
 
 NUMPY = {"bfloat16": ml_dtypes.bfloat16}
 

@@ -14,30 +14,36 @@ using namespace tilewright;
 
 namespace {
 
-//===-- Checks shared by the ops ----------------------------------------------------------------===//
+//===-- Checks shared by the ops
+//----------------------------------------------------------------===//
 
-/// Checks that offsets and sizes cover the ranks of all buffers, and that constant on-chip boxes are in bounds.
-LogicalResult verifyBoxes(Operation *op, OperandRange buffers, OperandRange offsets, OperandRange sizes) {
+/// Checks that offsets and sizes cover the ranks of all buffers, and that constant on-chip boxes
+/// are in bounds.
+LogicalResult verifyBoxes(Operation *op, OperandRange buffers, OperandRange offsets,
+                          OperandRange sizes) {
   int64_t rank = 0;
   for (Value buffer : buffers)
     rank += cast<MemRefType>(buffer.getType()).getRank();
   if (static_cast<int64_t>(offsets.size()) != rank || static_cast<int64_t>(sizes.size()) != rank)
     return op->emitOpError("needs one offset and one size per dimension: the buffers have ")
-           << rank << " dimensions, found " << offsets.size() << " offsets and " << sizes.size() << " sizes";
+           << rank << " dimensions, found " << offsets.size() << " offsets and " << sizes.size()
+           << " sizes";
   for (unsigned index = 0; index < buffers.size(); ++index) {
     Box box = boxOf(buffers, offsets, sizes, index);
     auto type = cast<MemRefType>(box.buffer.getType());
     for (auto [dim, extent] : llvm::enumerate(type.getShape())) {
       auto offset = constantOf(box.offsets[dim]), size = constantOf(box.sizes[dim]);
       if (size && *size < 0)
-        return op->emitOpError("box of ") << (nameOf(box.buffer).empty() ? "a buffer" : nameOf(box.buffer))
-                                          << " has negative size " << *size << " in dimension " << dim;
+        return op->emitOpError("box of ")
+               << (nameOf(box.buffer).empty() ? "a buffer" : nameOf(box.buffer))
+               << " has negative size " << *size << " in dimension " << dim;
       if (scopeOf(type) == Scope::Global || !size || ShapedType::isDynamic(extent))
         continue;
       if (*size > extent || (offset && (*offset < 0 || *offset + *size > extent)))
         return op->emitOpError("box reaches outside ")
-               << (nameOf(box.buffer).empty() ? "a tile" : nameOf(box.buffer)) << ": dimension " << dim << " has extent "
-               << extent << ", the box starts at " << offset.value_or(0) << " with size " << *size;
+               << (nameOf(box.buffer).empty() ? "a tile" : nameOf(box.buffer)) << ": dimension "
+               << dim << " has extent " << extent << ", the box starts at " << offset.value_or(0)
+               << " with size " << *size;
     }
   }
   return success();
@@ -53,7 +59,8 @@ SmallVector<int64_t> squeezed(ArrayRef<int64_t> sizes) {
 /// Equal after dropping 1s, run-time sizes matching anything.
 bool sameShape(ArrayRef<int64_t> left, ArrayRef<int64_t> right) {
   SmallVector<int64_t> a = squeezed(left), b = squeezed(right);
-  bool dynamic = llvm::is_contained(a, ShapedType::kDynamic) || llvm::is_contained(b, ShapedType::kDynamic);
+  bool dynamic =
+      llvm::is_contained(a, ShapedType::kDynamic) || llvm::is_contained(b, ShapedType::kDynamic);
   if (a.size() != b.size())
     return dynamic; // a run-time size may be 1
   return llvm::all_of(llvm::zip(a, b), [](auto pair) {
@@ -65,13 +72,15 @@ bool sameShape(ArrayRef<int64_t> left, ArrayRef<int64_t> right) {
 std::string text(ArrayRef<int64_t> sizes) {
   std::string result = "(";
   for (auto [index, size] : llvm::enumerate(sizes))
-    result += (index ? ", " : "") + (ShapedType::isDynamic(size) ? std::string("?") : std::to_string(size));
+    result += (index ? ", " : "") +
+              (ShapedType::isDynamic(size) ? std::string("?") : std::to_string(size));
   return result + ")";
 }
 
 Type elementOf(Value buffer) { return cast<MemRefType>(buffer.getType()).getElementType(); }
 
-template <typename OpTy> LogicalResult verifyBoxCount(OpTy op, unsigned least, unsigned most) {
+template <typename OpTy>
+LogicalResult verifyBoxCount(OpTy op, unsigned least, unsigned most) {
   unsigned count = op.getBuffers().size();
   if (count < least || count > most)
     return op.emitOpError("takes ") << least << " to " << most << " boxes, found " << count;
@@ -89,16 +98,20 @@ FailureOr<std::pair<int64_t, int64_t>> matrixSizes(Operation *op, const Box &box
   return failure();
 }
 
-bool differ(int64_t a, int64_t b) { return !ShapedType::isDynamic(a) && !ShapedType::isDynamic(b) && a != b; }
+bool differ(int64_t a, int64_t b) {
+  return !ShapedType::isDynamic(a) && !ShapedType::isDynamic(b) && a != b;
+}
 
 } // namespace
 
-//===-- Launch and parallel ---------------------------------------------------------------------===//
+//===-- Launch and parallel
+//---------------------------------------------------------------------===//
 
 /// `(%i, %j) in (%m, %n) attr-dict { ... }`, shared by launch and parallel.
 static void printIndexed(OpAsmPrinter &printer, Operation *op, OperandRange extents, Region &body) {
   printer << " (";
-  llvm::interleaveComma(body.getArguments(), printer, [&](BlockArgument argument) { printer << argument; });
+  llvm::interleaveComma(body.getArguments(), printer,
+                        [&](BlockArgument argument) { printer << argument; });
   printer << ") in (" << extents << ")";
   printer.printOptionalAttrDictWithKeyword(op->getAttrs());
   printer << ' ';
@@ -141,7 +154,9 @@ LogicalResult LaunchOp::verify() {
   return verifyIndexed(*this, getGrid(), getBody());
 }
 
-void ParallelOp::print(OpAsmPrinter &printer) { printIndexed(printer, *this, getExtents(), getBody()); }
+void ParallelOp::print(OpAsmPrinter &printer) {
+  printIndexed(printer, *this, getExtents(), getBody());
+}
 ParseResult ParallelOp::parse(OpAsmParser &parser, OperationState &result) {
   if (parseIndexed(parser, result))
     return failure();
@@ -150,7 +165,8 @@ ParseResult ParallelOp::parse(OpAsmParser &parser, OperationState &result) {
 }
 LogicalResult ParallelOp::verify() { return verifyIndexed(*this, getExtents(), getBody()); }
 
-//===-- Alloc, load, store ----------------------------------------------------------------------===//
+//===-- Alloc, load, store
+//----------------------------------------------------------------------===//
 
 void AllocOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getName()); }
 
@@ -159,7 +175,8 @@ LogicalResult AllocOp::verify() {
   if (scopeOf(type) == Scope::Global)
     return emitOpError("cannot allocate global memory");
   if (!type.hasStaticShape())
-    return emitOpError("on-chip tile '") << getName() << "' needs a shape that is known at compile time, found " << type;
+    return emitOpError("on-chip tile '")
+           << getName() << "' needs a shape that is known at compile time, found " << type;
   if (scopeOf(type) == Scope::Local && type.getRank() != 0)
     return emitOpError("local scope holds scalar variables (rank 0), found ") << type;
   if (getSlots() < 1)
@@ -184,12 +201,19 @@ static LogicalResult verifyElement(Operation *op, Value buffer, ValueRange indic
   return success();
 }
 
-LogicalResult LoadOp::verify() { return verifyElement(*this, getBuffer(), getIndices(), getResult().getType()); }
-LogicalResult StoreOp::verify() { return verifyElement(*this, getBuffer(), getIndices(), getValue().getType()); }
+LogicalResult LoadOp::verify() {
+  return verifyElement(*this, getBuffer(), getIndices(), getResult().getType());
+}
+LogicalResult StoreOp::verify() {
+  return verifyElement(*this, getBuffer(), getIndices(), getValue().getType());
+}
 
-//===-- Box ops ---------------------------------------------------------------------------------===//
+//===-- Box ops
+//---------------------------------------------------------------------------------===//
 
-static AccessKind writeFirst(unsigned index) { return index == 0 ? AccessKind::Write : AccessKind::Read; }
+static AccessKind writeFirst(unsigned index) {
+  return index == 0 ? AccessKind::Write : AccessKind::Read;
+}
 
 AccessKind CopyOp::getAccessKind(unsigned index) { return writeFirst(index); }
 AccessKind FillOp::getAccessKind(unsigned) { return AccessKind::Write; }
@@ -202,22 +226,26 @@ AccessKind PrintOp::getAccessKind(unsigned) { return AccessKind::Read; }
 AccessKind GemmOp::getAccessKind(unsigned index) {
   if (index != 0)
     return AccessKind::Read;
-  return constantOf(getInit()) == std::optional<int64_t>(-1) || constantOf(getInit()) == std::optional<int64_t>(1)
+  return constantOf(getInit()) == std::optional<int64_t>(-1) ||
+                 constantOf(getInit()) == std::optional<int64_t>(1)
              ? AccessKind::Write
              : AccessKind::Update;
 }
 AccessKind ReduceOp::getAccessKind(unsigned index) {
   return index ? AccessKind::Read : getAccumulate() ? AccessKind::Update : AccessKind::Write;
 }
-AccessKind AtomicOp::getAccessKind(unsigned index) { return index ? AccessKind::Read : AccessKind::Update; }
+AccessKind AtomicOp::getAccessKind(unsigned index) {
+  return index ? AccessKind::Read : AccessKind::Update;
+}
 
 LogicalResult CopyOp::verify() {
   if (failed(verifyBoxCount(*this, 2, 2)))
     return failure();
   SmallVector<int64_t> dst = staticSizes(getBox(0)), src = staticSizes(getBox(1));
   if (!sameShape(dst, src))
-    return emitOpError("copies a box of sizes ") << text(src) << " to one of sizes " << text(dst)
-                                                 << "; they must be equal once dimensions of size 1 are dropped";
+    return emitOpError("copies a box of sizes ")
+           << text(src) << " to one of sizes " << text(dst)
+           << "; they must be equal once dimensions of size 1 are dropped";
   return success();
 }
 
@@ -225,14 +253,16 @@ LogicalResult FillOp::verify() {
   if (failed(verifyBoxCount(*this, 1, 1)))
     return failure();
   if (scalarTypeOf(elementOf(getBuffers()[0])) != getValue().getType())
-    return emitOpError("fills elements of type ") << elementOf(getBuffers()[0]) << " with a " << getValue().getType();
+    return emitOpError("fills elements of type ")
+           << elementOf(getBuffers()[0]) << " with a " << getValue().getType();
   return success();
 }
 
 LogicalResult GemmOp::verify() {
   if (failed(verifyBoxCount(*this, 3, 3)))
     return failure();
-  auto c = matrixSizes(*this, getBox(0), "C"), a = matrixSizes(*this, getBox(1), "A"), b = matrixSizes(*this, getBox(2), "B");
+  auto c = matrixSizes(*this, getBox(0), "C"), a = matrixSizes(*this, getBox(1), "A"),
+       b = matrixSizes(*this, getBox(2), "B");
   if (failed(c) || failed(a) || failed(b))
     return failure();
   if (getTransposeA())
@@ -240,17 +270,21 @@ LogicalResult GemmOp::verify() {
   if (getTransposeB())
     std::swap(b->first, b->second);
   if (differ(a->second, b->first))
-    return emitOpError("K mismatch: A is ") << a->first << " x " << a->second << ", B is " << b->first << " x " << b->second
-                                            << (getTransposeA() || getTransposeB() ? " (after transposition)" : "");
+    return emitOpError("K mismatch: A is ")
+           << a->first << " x " << a->second << ", B is " << b->first << " x " << b->second
+           << (getTransposeA() || getTransposeB() ? " (after transposition)" : "");
   if (differ(c->first, a->first) || differ(c->second, b->second))
-    return emitOpError("C is ") << c->first << " x " << c->second << " but A.B is " << a->first << " x " << b->second;
-  Type aType = elementOf(getBuffers()[1]), bType = elementOf(getBuffers()[2]), cType = elementOf(getBuffers()[0]);
+    return emitOpError("C is ") << c->first << " x " << c->second << " but A.B is " << a->first
+                                << " x " << b->second;
+  Type aType = elementOf(getBuffers()[1]), bType = elementOf(getBuffers()[2]),
+       cType = elementOf(getBuffers()[0]);
   if (aType != bType)
     return emitOpError("A and B must have one element type, found ") << aType << " and " << bType;
   bool integer = isa<IntegerType>(aType);
   if (integer != isa<IntegerType>(cType) || (integer && cType.getIntOrFloatBitWidth() != 32))
-    return emitOpError("a product of ") << aType << " accumulates in " << (integer ? "i32" : "a float type") << ", found "
-                                        << cType;
+    return emitOpError("a product of ")
+           << aType << " accumulates in " << (integer ? "i32" : "a float type") << ", found "
+           << cType;
   return success();
 }
 
@@ -260,12 +294,14 @@ LogicalResult ReduceOp::verify() {
   SmallVector<int64_t> kept, src = staticSizes(getBox(1)), dst = staticSizes(getBox(0));
   for (int64_t dim : getDims())
     if (dim < 0 || dim >= static_cast<int64_t>(src.size()))
-      return emitOpError("dimension ") << dim << " is out of range for a source of rank " << src.size();
+      return emitOpError("dimension ")
+             << dim << " is out of range for a source of rank " << src.size();
   for (auto [dim, size] : llvm::enumerate(src))
     if (!llvm::is_contained(getDims(), static_cast<int64_t>(dim)))
       kept.push_back(size);
   if (!sameShape(kept, dst))
-    return emitOpError("keeps sizes ") << text(kept) << " of the source, the destination is " << text(dst);
+    return emitOpError("keeps sizes ")
+           << text(kept) << " of the source, the destination is " << text(dst);
   return success();
 }
 
@@ -275,9 +311,11 @@ LogicalResult ScanOp::verify() {
   SmallVector<int64_t> dst = staticSizes(getBox(0)), src = staticSizes(getBox(1));
   auto dim = static_cast<int64_t>(getDim());
   if (dim < 0 || dim >= static_cast<int64_t>(src.size()))
-    return emitOpError("dimension ") << dim << " is out of range for a source of rank " << src.size();
+    return emitOpError("dimension ")
+           << dim << " is out of range for a source of rank " << src.size();
   if (!sameShape(dst, src))
-    return emitOpError("source sizes ") << text(src) << " differ from destination sizes " << text(dst);
+    return emitOpError("source sizes ")
+           << text(src) << " differ from destination sizes " << text(dst);
   return success();
 }
 
@@ -313,10 +351,12 @@ LogicalResult ElementwiseOp::verify() {
     return failure();
   if (auto maps = getMaps()) {
     if (maps->size() != getBuffers().size())
-      return emitOpError("needs one map per box, found ") << maps->size() << " for " << getBuffers().size();
+      return emitOpError("needs one map per box, found ")
+             << maps->size() << " for " << getBuffers().size();
     for (auto [index, attr] : llvm::enumerate(*maps)) {
       auto map = dyn_cast<DenseI64ArrayAttr>(attr);
-      if (!map || static_cast<int64_t>(map.size()) != cast<MemRefType>(getBuffers()[index].getType()).getRank())
+      if (!map || static_cast<int64_t>(map.size()) !=
+                      cast<MemRefType>(getBuffers()[index].getType()).getRank())
         return emitOpError("map of box ") << index << " must have one entry per dimension";
     }
   } else {
@@ -338,10 +378,11 @@ LogicalResult ElementwiseOp::verify() {
     SmallVector<int64_t> operand = staticSizes(getBox(index));
     for (auto [dim, to] : llvm::enumerate(getMap(index))) {
       if (to >= static_cast<int64_t>(rank))
-        return emitOpError("map of box ") << index << " names domain dimension " << to << " of " << rank;
+        return emitOpError("map of box ")
+               << index << " names domain dimension " << to << " of " << rank;
       if (differ(operand[dim], to < 0 ? 1 : domain[to]))
-        return emitOpError("box ") << index << " has size " << operand[dim] << " in dimension " << dim << ", the domain needs "
-                                   << (to < 0 ? 1 : domain[to]);
+        return emitOpError("box ") << index << " has size " << operand[dim] << " in dimension "
+                                   << dim << ", the domain needs " << (to < 0 ? 1 : domain[to]);
     }
   }
   return success();
@@ -350,7 +391,8 @@ LogicalResult ElementwiseOp::verify() {
 LogicalResult IotaOp::verify() {
   if (failed(verifyBoxCount(*this, 1, 1)))
     return failure();
-  if (static_cast<int64_t>(getSteps().size()) != cast<MemRefType>(getBuffers()[0].getType()).getRank())
+  if (static_cast<int64_t>(getSteps().size()) !=
+      cast<MemRefType>(getBuffers()[0].getType()).getRank())
     return emitOpError("needs one step per dimension, found ") << getSteps().size();
   return success();
 }
