@@ -88,9 +88,13 @@ def test_index_arithmetic(tree, table):
         out = builder.add_output("out", (BLOCKS, TRIPS, LANES), "int64")
         with T.Kernel(BLOCKS) as block, T.serial(START, START + STEP * TRIPS, STEP) as down:
             with T.Parallel(LANES) as lane:
-                values = dict(
-                    lane=lane, block=block, down=down, loaded=source[lane], scalar=scalar
-                )
+                values = {
+                    "lane": lane,
+                    "block": block,
+                    "down": down,
+                    "loaded": source[lane],
+                    "scalar": scalar,
+                }
                 out[block, (START - down) // -STEP, lane] = evaluate(tree, values, False)
         module = builder.finish()
     kernel, _ = _core.compile(module, interpret_only=True)
@@ -103,8 +107,12 @@ def test_index_arithmetic(tree, table):
     report = kernel.run(arguments, engine="interpreter")
     assert report["ok"], report["error"]
     for block, trip, lane in np.ndindex(found.shape):
-        values = dict(
-            lane=lane, block=block, down=START + STEP * trip, loaded=table[lane], scalar=-4
-        )
+        values = {
+            "lane": lane,
+            "block": block,
+            "down": START + STEP * trip,
+            "loaded": table[lane],
+            "scalar": -4,
+        }
         with contextlib.suppress(Overflow):
             assert found[block, trip, lane] == evaluate(tree, values, True)
