@@ -86,16 +86,16 @@ def test_index_arithmetic(tree, table):
         source = builder.add_tensor_param("source", TensorType((LANES,), "int32"))
         scalar = builder.add_scalar_param("scalar", "int32")
         out = builder.add_output("out", (BLOCKS, TRIPS, LANES), "int64")
-        with T.Kernel(BLOCKS) as block, T.serial(START, START + STEP * TRIPS, STEP) as down:
-            with T.Parallel(LANES) as lane:
-                values = {
-                    "lane": lane,
-                    "block": block,
-                    "down": down,
-                    "loaded": source[lane],
-                    "scalar": scalar,
-                }
-                out[block, (START - down) // -STEP, lane] = evaluate(tree, values, False)
+        downward = T.serial(START, START + STEP * TRIPS, STEP)
+        with T.Kernel(BLOCKS) as block, downward as down, T.Parallel(LANES) as lane:
+            values = {
+                "lane": lane,
+                "block": block,
+                "down": down,
+                "loaded": source[lane],
+                "scalar": scalar,
+            }
+            out[block, (START - down) // -STEP, lane] = evaluate(tree, values, False)
         module = builder.finish()
     kernel, _ = _core.compile(module, interpret_only=True)
     found = np.zeros((BLOCKS, TRIPS, LANES), np.int64)
