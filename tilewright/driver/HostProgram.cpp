@@ -44,9 +44,11 @@ std::optional<int64_t> evaluate(AffineExpr expr, ArrayRef<std::optional<int64_t>
   case AffineExprKind::Mul:
     return *left * *right;
   case AffineExprKind::FloorDiv:
-    return *right > 0 ? std::optional<int64_t>(llvm::divideFloorSigned(*left, *right)) : std::nullopt;
+    return *right > 0 ? std::optional<int64_t>(llvm::divideFloorSigned(*left, *right))
+                      : std::nullopt;
   case AffineExprKind::CeilDiv:
-    return *right > 0 ? std::optional<int64_t>(llvm::divideCeilSigned(*left, *right)) : std::nullopt;
+    return *right > 0 ? std::optional<int64_t>(llvm::divideCeilSigned(*left, *right))
+                      : std::nullopt;
   case AffineExprKind::Mod:
     return *right > 0 ? std::optional<int64_t>(llvm::mod(*left, *right)) : std::nullopt;
   default:
@@ -71,9 +73,12 @@ std::optional<Affine> solveForm(AffineExpr expr, ArrayRef<std::optional<int64_t>
   if (!left || !right || (left->symbol >= 0 && right->symbol >= 0))
     return std::nullopt;
   if (expr.getKind() == AffineExprKind::Add)
-    return Affine{left->factor + right->factor, left->constant + right->constant, std::max(left->symbol, right->symbol)};
-  const Affine &variable = left->symbol >= 0 ? *left : *right, &number = left->symbol >= 0 ? *right : *left;
-  return Affine{variable.factor * number.constant, variable.constant * number.constant, variable.symbol};
+    return Affine{left->factor + right->factor, left->constant + right->constant,
+                  std::max(left->symbol, right->symbol)};
+  const Affine &variable = left->symbol >= 0 ? *left : *right,
+               &number = left->symbol >= 0 ? *right : *left;
+  return Affine{variable.factor * number.constant, variable.constant * number.constant,
+                variable.symbol};
 }
 
 std::string shapeText(ArrayRef<int64_t> shape) {
@@ -96,7 +101,8 @@ std::string text(AffineExpr expr, ArrayRef<std::string> symbols) {
   llvm::raw_string_ostream(result) << expr;
   for (size_t index = symbols.size(); index-- > 0;) {
     std::string from = "s" + std::to_string(index);
-    for (size_t at = 0; (at = result.find(from, at)) != std::string::npos; at += symbols[index].size())
+    for (size_t at = 0; (at = result.find(from, at)) != std::string::npos;
+         at += symbols[index].size())
       result.replace(at, from.size(), symbols[index]);
   }
   return result;
@@ -122,7 +128,8 @@ HostProgram::HostProgram(func::FuncOp function) {
       auto map = function.getArgAttrOfType<AffineMapAttr>(index, tile::kShapeAttr);
       SmallVector<AffineExpr> dims;
       for (auto [dim, extent] : llvm::enumerate(memref.getShape()))
-        dims.push_back(map ? map.getValue().getResult(dim) : getAffineConstantExpr(extent, function.getContext()));
+        dims.push_back(map ? map.getValue().getResult(dim)
+                           : getAffineConstantExpr(extent, function.getContext()));
       shape = AffineMap::get(0, symbolNames.size(), dims, function.getContext());
       parameter.shape.assign(memref.getShape().begin(), memref.getShape().end());
       for (auto [dim, extent] : llvm::enumerate(parameter.shape)) {
@@ -152,7 +159,8 @@ std::string HostProgram::bind(const std::vector<Argument> &arguments, bool withO
     if (withOutputs || !params[index].output)
       expected.push_back(index);
   if (arguments.size() != expected.size())
-    return "takes " + std::to_string(expected.size()) + " arguments, got " + std::to_string(arguments.size());
+    return "takes " + std::to_string(expected.size()) + " arguments, got " +
+           std::to_string(arguments.size());
 
   std::vector<std::optional<int64_t>> values(symbolNames.size());
   // Scalars that carry a symbol's name give its value.
@@ -166,12 +174,12 @@ std::string HostProgram::bind(const std::vector<Argument> &arguments, bool withO
       continue;
     }
     if (argument.dtype != parameter.dtype)
-      return "argument '" + parameter.name + "' has dtype " + argument.dtype + ", the kernel takes " + parameter.dtype +
-             "; convert it, for example with .to(...)";
+      return "argument '" + parameter.name + "' has dtype " + argument.dtype +
+             ", the kernel takes " + parameter.dtype + "; convert it, for example with .to(...)";
     if (argument.shape.size() != parameter.shape.size())
-      return "argument '" + parameter.name + "' has " + std::to_string(argument.shape.size()) + " dimensions " +
-             shapeText(argument.shape) + ", the kernel takes " + std::to_string(parameter.shape.size()) + ": " +
-             shapeText(parameter);
+      return "argument '" + parameter.name + "' has " + std::to_string(argument.shape.size()) +
+             " dimensions " + shapeText(argument.shape) + ", the kernel takes " +
+             std::to_string(parameter.shape.size()) + ": " + shapeText(parameter);
   }
   // Dimensions that are a symbol first, then affine ones, until nothing changes.
   for (bool plain : {true, false})
@@ -192,8 +200,10 @@ std::string HostProgram::bind(const std::vector<Argument> &arguments, bool withO
       int64_t found = arguments[position].shape[dim];
       if (value == found)
         continue;
-      std::string problem = "argument '" + parameter.name + "' has shape " + shapeText(arguments[position].shape) + ", the kernel takes " +
-                            shapeText(parameter) + ": dimension " + std::to_string(dim) + " must be " + parameter.shapeText[dim];
+      std::string problem = "argument '" + parameter.name + "' has shape " +
+                            shapeText(arguments[position].shape) + ", the kernel takes " +
+                            shapeText(parameter) + ": dimension " + std::to_string(dim) +
+                            " must be " + parameter.shapeText[dim];
       if (value && !isa<AffineConstantExpr>(expr))
         problem += " = " + std::to_string(*value);
       return problem + ", found " + std::to_string(found);
@@ -201,14 +211,15 @@ std::string HostProgram::bind(const std::vector<Argument> &arguments, bool withO
   }
   for (auto [index, name] : llvm::enumerate(symbolNames)) {
     if (!values[index])
-      return "size '" + name + "' follows from no argument; use it as a dimension of an input tensor";
+      return "size '" + name +
+             "' follows from no argument; use it as a dimension of an input tensor";
     bound[name] = *values[index];
   }
   return "";
 }
 
-std::vector<std::vector<int64_t>> HostProgram::outputShapes(const std::map<std::string, int64_t> &bound,
-                                                            std::string &error) const {
+std::vector<std::vector<int64_t>>
+HostProgram::outputShapes(const std::map<std::string, int64_t> &bound, std::string &error) const {
   std::vector<std::optional<int64_t>> values;
   for (const std::string &name : symbolNames)
     values.push_back(bound.count(name) ? std::optional<int64_t>(bound.at(name)) : std::nullopt);

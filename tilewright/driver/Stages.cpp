@@ -17,14 +17,17 @@ SourceLocation driver::sourceLocationOf(Location location) {
     auto file = dyn_cast<FileLineColLoc>(inner);
     if (!file)
       return WalkResult::advance();
-    result = {file.getFilename().str(), static_cast<int>(file.getLine()), static_cast<int>(file.getColumn())};
+    result = {file.getFilename().str(), static_cast<int>(file.getLine()),
+              static_cast<int>(file.getColumn())};
     return WalkResult::interrupt();
   });
   return result;
 }
 
-DiagnosticCollector::DiagnosticCollector(MLIRContext &context, std::vector<Diagnostic> &diagnostics, std::vector<Remark> &remarks)
-    : diagnostics(diagnostics), remarks(remarks), handler(&context, [this](mlir::Diagnostic &diagnostic) {
+DiagnosticCollector::DiagnosticCollector(MLIRContext &context, std::vector<Diagnostic> &diagnostics,
+                                         std::vector<Remark> &remarks)
+    : diagnostics(diagnostics), remarks(remarks),
+      handler(&context, [this](mlir::Diagnostic &diagnostic) {
         collect(diagnostic);
         return success();
       }) {}
@@ -51,7 +54,8 @@ void DiagnosticCollector::collect(mlir::Diagnostic &diagnostic) {
     return;
   }
   Diagnostic entry;
-  entry.severity = diagnostic.getSeverity() == DiagnosticSeverity::Warning ? Severity::Warning : Severity::Error;
+  entry.severity =
+      diagnostic.getSeverity() == DiagnosticSeverity::Warning ? Severity::Warning : Severity::Error;
   error |= entry.severity == Severity::Error;
   entry.message = message;
   entry.location = location;
@@ -72,7 +76,8 @@ namespace {
 /// Writes the module as DIR/NN-stage.mlir; an error text when that fails.
 std::string dump(ModuleOp module, StringRef directory, unsigned number, StringRef stage) {
   SmallString<128> path(directory);
-  llvm::sys::path::append(path, llvm::formatv("{0}{1}-{2}.mlir", number < 10 ? "0" : "", number, stage).str());
+  llvm::sys::path::append(
+      path, llvm::formatv("{0}{1}-{2}.mlir", number < 10 ? "0" : "", number, stage).str());
   std::error_code code;
   llvm::raw_fd_ostream stream(path, code);
   if (code)
@@ -89,8 +94,8 @@ LogicalResult runStage(ModuleOp module, const passes::Stage &stage) {
 
 } // namespace
 
-LogicalResult driver::runStages(ModuleOp module, const passes::PipelineOptions &options, const std::string &dumpDir,
-                                DiagnosticCollector &collector) {
+LogicalResult driver::runStages(ModuleOp module, const passes::PipelineOptions &options,
+                                const std::string &dumpDir, DiagnosticCollector &collector) {
   if (!dumpDir.empty())
     if (std::error_code code = llvm::sys::fs::create_directories(dumpDir)) {
       collector.fail("cannot create the directory " + dumpDir + ": " + code.message());
@@ -109,7 +114,8 @@ LogicalResult driver::runStages(ModuleOp module, const passes::PipelineOptions &
     if (failed(runStage(module, stage))) {
       if (!collector.sawError())
         collector.fail("the stage " + stage.name +
-                       " failed without saying why; this is a bug in tilewright, please report it with the IR (--dump-ir)");
+                       " failed without saying why; this is a bug in tilewright, please report it "
+                       "with the IR (--dump-ir)");
       return failure();
     }
     if (failed(write(stage.name)))
@@ -127,7 +133,8 @@ std::vector<std::string> driver::stageNames(const passes::PipelineOptions &optio
   return names;
 }
 
-LogicalResult driver::runStagesUntil(ModuleOp module, const passes::PipelineOptions &options, StringRef wanted) {
+LogicalResult driver::runStagesUntil(ModuleOp module, const passes::PipelineOptions &options,
+                                     StringRef wanted) {
   ScopedDiagnosticHandler quiet(module.getContext(), [](mlir::Diagnostic &) { return success(); });
   for (const passes::Stage &stage : passes::stagesFor(options)) {
     if (failed(runStage(module, stage)))

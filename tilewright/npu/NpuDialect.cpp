@@ -57,7 +57,8 @@ int64_t slotBytes(MemRefType type) {
   int64_t total = bytes;
   for (int64_t extent : shape)
     total *= extent;
-  return llvm::alignTo(total, space == Space::Workspace || space == Space::L1 || space == Space::L0C ? 512 : 32);
+  return llvm::alignTo(
+      total, space == Space::Workspace || space == Space::L1 || space == Space::L0C ? 512 : 32);
 }
 
 StringRef nameOf(Value buffer) {

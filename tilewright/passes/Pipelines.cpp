@@ -13,7 +13,9 @@ using namespace tilewright::passes;
 std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
   std::vector<Stage> stages;
   auto onFunctions = [&](StringRef name, std::function<std::unique_ptr<Pass>()> create) {
-    stages.push_back({name.str(), [create](OpPassManager &manager) { manager.nest<func::FuncOp>().addPass(create()); }});
+    stages.push_back({name.str(), [create](OpPassManager &manager) {
+                        manager.nest<func::FuncOp>().addPass(create());
+                      }});
   };
   auto onModule = [&](StringRef name, std::function<std::unique_ptr<Pass>()> create) {
     stages.push_back({name.str(), [create](OpPassManager &manager) { manager.addPass(create()); }});
@@ -34,20 +36,23 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
   onModule("convert-tile-to-npu", [] { return createConvertTileToNpu(); });
   onModule("canonicalize", [] { return createCanonicalizerPass(); });
   onModule("cse", [] { return createCSEPass(); });
-  onModule("npu-plan-memory", [chip = options.chip] { return createNpuPlanMemory(NpuPlanMemoryOptions{chip}); });
+  onModule("npu-plan-memory",
+           [chip = options.chip] { return createNpuPlanMemory(NpuPlanMemoryOptions{chip}); });
   NpuInsertSyncOptions sync;
   sync.mode = options.has("sync") ? "minimal" : "barrier-all";
   onFunctions("npu-insert-sync", [sync] { return createNpuInsertSync(sync); });
   if (options.verify) {
-    onModule("npu-verify-plan", [chip = options.chip] { return createNpuVerifyPlan(NpuVerifyPlanOptions{chip}); });
+    onModule("npu-verify-plan",
+             [chip = options.chip] { return createNpuVerifyPlan(NpuVerifyPlanOptions{chip}); });
     onFunctions("npu-verify-sync", [] { return createNpuVerifySync(); });
   }
   return stages;
 }
 
 void passes::registerPipelines() {
-  PassPipelineRegistration<>("tilewright-pipeline", "the whole path, from tile as built to npu", [](OpPassManager &manager) {
-    for (const Stage &stage : stagesFor(PipelineOptions()))
-      stage.add(manager);
-  });
+  PassPipelineRegistration<>("tilewright-pipeline", "the whole path, from tile as built to npu",
+                             [](OpPassManager &manager) {
+                               for (const Stage &stage : stagesFor(PipelineOptions()))
+                                 stage.add(manager);
+                             });
 }

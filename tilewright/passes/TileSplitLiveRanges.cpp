@@ -42,9 +42,11 @@ SmallVector<AllocOp> RangeSplitter::run() {
     if (llvm::any_of(accesses, [&](Operation *access) { return op.isAncestor(access); }))
       items.push_back(&op);
 
-  // A statement starts a range when it reads nothing from before, and what follows in the range cannot see past it either:
-  // it writes the whole tile for sure, or nothing that follows reads the tile before the next start.
-  SmallVector<Summary> facts = llvm::map_to_vector(items, [&](Operation *op) { return summarize(*op, alloc); });
+  // A statement starts a range when it reads nothing from before, and what follows in the range
+  // cannot see past it either: it writes the whole tile for sure, or nothing that follows reads the
+  // tile before the next start.
+  SmallVector<Summary> facts =
+      llvm::map_to_vector(items, [&](Operation *op) { return summarize(*op, alloc); });
   auto starts = [&](size_t index) {
     if (facts[index].exposed)
       return false;

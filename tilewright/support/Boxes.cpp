@@ -37,19 +37,22 @@ SmallVector<int64_t> staticSizes(const Box &box) {
 }
 
 /// Prints `(%a[%i] [%m] : type, ...)`.
-void printBoxes(OpAsmPrinter &printer, Operation *, OperandRange buffers, TypeRange types, OperandRange offsets,
-                       OperandRange sizes) {
+void printBoxes(OpAsmPrinter &printer, Operation *, OperandRange buffers, TypeRange types,
+                OperandRange offsets, OperandRange sizes) {
   printer << '(';
   for (auto [index, buffer] : llvm::enumerate(buffers)) {
     Box box = boxOf(buffers, offsets, sizes, index);
-    printer << (index ? ", " : "") << buffer << '[' << box.offsets << "] [" << box.sizes << "] : " << types[index];
+    printer << (index ? ", " : "") << buffer << '[' << box.offsets << "] [" << box.sizes
+            << "] : " << types[index];
   }
   printer << ')';
 }
 
-ParseResult parseBoxes(OpAsmParser &parser, SmallVectorImpl<OpAsmParser::UnresolvedOperand> &buffers,
-                              SmallVectorImpl<Type> &types, SmallVectorImpl<OpAsmParser::UnresolvedOperand> &offsets,
-                              SmallVectorImpl<OpAsmParser::UnresolvedOperand> &sizes) {
+ParseResult parseBoxes(OpAsmParser &parser,
+                       SmallVectorImpl<OpAsmParser::UnresolvedOperand> &buffers,
+                       SmallVectorImpl<Type> &types,
+                       SmallVectorImpl<OpAsmParser::UnresolvedOperand> &offsets,
+                       SmallVectorImpl<OpAsmParser::UnresolvedOperand> &sizes) {
   return parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, [&]() -> ParseResult {
     return failure(parser.parseOperand(buffers.emplace_back()) ||
                    parser.parseOperandList(offsets, AsmParser::Delimiter::Square) ||
