@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+from pathlib import Path
+
 import pytest
 
 import tilewright.language as T
@@ -223,3 +226,12 @@ def test_tiles_of_another_kernel_are_refused():
         build(in_kernel(lambda a, b, bx: T.copy(a, kept[0])))
     with pytest.raises(_core.BuildError, match="of another kernel is used here"):
         build(in_kernel(lambda a, b, bx: bx + kept[1]))
+
+
+def test_table_of_names_is_current():
+    """docs/language.md is what utils/gen_api_table.py writes."""
+    path = Path(__file__).parents[2] / "utils" / "gen_api_table.py"
+    spec = importlib.util.spec_from_file_location("gen_api_table", path)
+    generator = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generator)
+    assert generator.PAGE.read_text() == generator.table(), "run utils/gen_api_table.py"
