@@ -289,7 +289,7 @@ def test_branches():
 
 
 @tilelang.jit
-def histogram(A, N, bins):
+def histogram(A, C, N, bins):
     A: T.Tensor((N,), "int32")
     C: T.Tensor((bins,), "int32")
     with T.Kernel(T.ceildiv(N, 32), threads=128) as bx:
@@ -307,7 +307,7 @@ def test_atomic_elements():
 
 
 @tilelang.jit
-def split_sum(A, M, N, dtype):
+def split_sum(A, C, M, N, dtype):
     A: T.Tensor((M, N), dtype)
     C: T.Tensor((N,), dtype)
     with T.Kernel(T.ceildiv(M, 8), threads=128) as bx:
@@ -325,7 +325,7 @@ def test_atomic_tiles(dtype):
 
 
 @tilelang.jit
-def split_k(A, B, M, N, K, parts, bk):
+def split_k(A, B, C, M, N, K, parts, bk):
     A: T.Tensor((M, K), "float16")
     B: T.Tensor((K, N), "float16")
     C: T.Tensor((M, N), "float32")

@@ -192,7 +192,7 @@ TEST(Engine, PrintsInBlockOrder) {
   tile.aiv.code[skip].imm = int64_t(tile.aiv.code.size());
   c.halt();
   result = run(tile, {}, {}, smallChip(), {});
-  EXPECT_EQ(result.printed, "tile:\n[[1.5, 1.5],\n [1.5, 1.5]]\n");
+  EXPECT_EQ(result.printed, "tile: tensor([[1.5000, 1.5000],\n        [1.5000, 1.5000]])\n");
 }
 
 TEST(Engine, MemoryIsPoisoned) {

@@ -28,6 +28,7 @@ struct Kernel::Impl {
   std::unique_ptr<MLIRContext> context;
   mutable OwningOpRef<ModuleOp> built, final;
   CompileOptions options;
+  passes::PipelineOptions pipeline;
   machine::Machine chip;
   std::string name;
   std::unique_ptr<HostProgram> host;
@@ -149,12 +150,24 @@ template <typename Visit> void forEachSync(const std::vector<to_sim::LaunchProgr
     }
 }
 
+/// How to break a synchronisation instruction. A signal before the first block stands for work that never was: without it the
+/// first wait waits for ever, while the order that it makes is empty.
+sim::Mutation::Kind mutationOf(const sim::Program &program, sim::CoreKind core, size_t code, const sim::Insn &insn, bool hold) {
+  if (hold)
+    return sim::Mutation::Kind::HoldProducer;
+  const auto &all = (core == sim::CoreKind::AIC ? program.aic : program.aiv).code;
+  bool isFirst = std::none_of(all.begin(), all.begin() + code, [](auto &other) { return other.op == sim::Opcode::BeginBlock; });
+  bool isSet = insn.op == sim::Opcode::SetFlag || insn.op == sim::Opcode::BlockSet;
+  return isFirst && isSet ? sim::Mutation::Kind::Delete : sim::Mutation::Kind::Drop;
+}
+
 } // namespace
 
 CompileResult driver::compile(std::unique_ptr<builder::ModuleHandle> handle, const CompileOptions &options) {
   CompileResult result;
   auto impl = std::make_unique<Kernel::Impl>();
   impl->options = options;
+  impl->pipeline = pipelineOptions(options);
   machine::LoadResult chip = machine::loadChip(options.chip);
   if (!chip.error.empty()) {
     result.diagnostics.push_back({Severity::Error, chip.error, {}, {}});
@@ -175,7 +188,15 @@ CompileResult driver::compile(std::unique_ptr<builder::ModuleHandle> handle, con
   impl->host = std::make_unique<HostProgram>(function);
 
   if (!options.interpretOnly) {
-    if (failed(runStages(*impl->final, pipelineOptions(options), options.dumpDir, collector)))
+    std::string failed = runStages(*impl->final, impl->pipeline, options.dumpDir, collector);
+    if (failed == "npu-plan-memory" && !impl->pipeline.has("split-rows")) {
+      // Half the rows on each vector core is the last thing that may make the tiles fit.
+      collector.reset();
+      impl->pipeline.forceSplitRows = true;
+      impl->final = impl->built->clone();
+      failed = runStages(*impl->final, impl->pipeline, options.dumpDir, collector);
+    }
+    if (!failed.empty())
       return result;
     func::FuncOp host = hostFunction(*impl->final);
     bool translated = true;
@@ -233,7 +254,7 @@ OwningOpRef<ModuleOp> Kernel::Impl::moduleAfter(StringRef stage) const {
   OwningOpRef<ModuleOp> module = built->clone();
   if (stage.empty() || stage == "tile")
     return module;
-  if (failed(runStagesUntil(*module, pipelineOptions(options), stage)))
+  if (failed(runStagesUntil(*module, pipeline, stage)))
     return nullptr;
   return module;
 }
@@ -308,9 +329,9 @@ RunReport Kernel::Impl::simulate(const std::vector<Argument> &arguments, const s
     options.delaySeed = run.delaySeed;
     options.numThreads = run.numThreads;
     if (run.mutant >= 0)
-      forEachSync(launches, [&](size_t at, sim::CoreKind core, size_t code, const sim::Insn &) {
+      forEachSync(launches, [&](size_t at, sim::CoreKind core, size_t code, const sim::Insn &insn) {
         if (mutant-- == 0 && at == index)
-          options.mutation = sim::Mutation{run.holdProducer ? sim::Mutation::Kind::HoldProducer : sim::Mutation::Kind::Drop, core,
+          options.mutation = sim::Mutation{mutationOf(launch.program, core, code, insn, run.holdProducer), core,
                                            static_cast<int32_t>(code)};
       });
     mutant = run.mutant;
@@ -346,7 +367,7 @@ RunReport Kernel::Impl::simulate(const std::vector<Argument> &arguments, const s
   return report;
 }
 
-std::vector<std::string> Kernel::stages() const { return stageNames(pipelineOptions(impl->options)); }
+std::vector<std::string> Kernel::stages() const { return stageNames(impl->pipeline); }
 
 std::string Kernel::text(const std::string &stage) const {
   std::lock_guard<std::mutex> lock(impl->mutex);

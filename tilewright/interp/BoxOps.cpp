@@ -634,8 +634,10 @@ void runElementwise(Machine &m, const Node &node, const BoxOperands &operands) {
 void runPrint(Machine &m, const Node &node, const BoxOperands &operands) {
   StringRef message = cast<tile::PrintOp>(node.op).getMessage();
   std::string &out = m.outcome.printed;
-  if (!message.empty())
-    out += (message + ": ").str();
+  bool isPlain = operands.boxes.empty() && operands.rest.empty();
+  out += message.str();
+  if (!message.empty() && !isPlain)
+    out += ": ";
   if (!operands.boxes.empty()) {
     const BoxView &box = operands.boxes[0];
     if (!m.charge(node, box.count))

@@ -21,10 +21,11 @@ struct TensorArg {
 /// Breaks one SetFlag, WaitFlag, Barrier, BlockSet or BlockWait of a program, at all its occurrences.
 /// Drop: the instruction does nothing. A dropped set keeps its place in the queue of signals, so that
 /// its wait passes without waiting for anything and the run does not just hang; a dropped wait leaves
-/// its signal open. HoldProducer: the ordering goes but signals stay paired, and what the instruction
+/// its signal open. Delete: the instruction is not there at all, so that a wait may wait for ever.
+/// HoldProducer: the ordering goes but signals stay paired, and what the instruction
 /// ordered takes effect as late as the remaining edges allow, everything else as early.
 struct Mutation {
-  enum class Kind : uint8_t { Drop, HoldProducer };
+  enum class Kind : uint8_t { Drop, Delete, HoldProducer };
   Kind kind = Kind::Drop;
   CoreKind core = CoreKind::AIC;
   int32_t codeIndex = 0;

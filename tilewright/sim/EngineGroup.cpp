@@ -188,6 +188,8 @@ CoreStatus Group::runCore(CoreRun &core, int64_t maxEvents) {
 /// core stays where it is.
 std::optional<CoreStatus> Group::handle(CoreRun &core, const Insn &insn) {
   const Program &program = launch.program;
+  if (isMutated(core, insn) && launch.options.mutation->kind == Mutation::Kind::Delete)
+    return std::nullopt;
   switch (insn.op) {
   case Opcode::Issue:
     return issue(core, insn);

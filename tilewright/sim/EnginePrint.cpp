@@ -1,118 +1,86 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tilewright/sim/EngineGroup.h"
+#include "tilewright/support/TensorText.h"
 
-#include <algorithm>
 #include <bit>
-#include <cmath>
-#include <cstdio>
 
+using namespace tilewright;
 using namespace tilewright::sim;
 
 namespace {
 
-/// Above this many elements only the edges of each dimension are shown.
-constexpr int64_t kFullPrint = 1000;
-constexpr int64_t kEdge = 3;
-
-std::string scalarText(DType type, int64_t value) {
-  char buffer[64];
-  switch (type) {
-  case DType::I1:
-    return value ? "True" : "False";
-  case DType::U64:
-    std::snprintf(buffer, sizeof(buffer), "%llu", static_cast<unsigned long long>(value));
-    return buffer;
-  case DType::F64:
-    std::snprintf(buffer, sizeof(buffer), "%.6g", std::bit_cast<double>(value));
-    return buffer;
-  case DType::F16:
-  case DType::BF16:
-  case DType::F32:
-    std::snprintf(buffer, sizeof(buffer), "%.6g", double(std::bit_cast<float>(uint32_t(value))));
-    return buffer;
-  default:
-    return std::to_string(value);
-  }
+/// Scalars of 16-bit float types are f32 values here.
+double realOf(DType type, int64_t value) {
+  return type == DType::F64 ? std::bit_cast<double>(value)
+                            : double(std::bit_cast<float>(uint32_t(value)));
 }
 
-/// Writes a tile as nested brackets, right-aligned columns, long dimensions shortened.
-class TilePrinter {
-public:
-  explicit TilePrinter(const ResolvedView &view) : view(view) {
-    int64_t elements = 1;
-    for (unsigned d = 0; d < view.rank; ++d)
-      elements *= view.sizes[d];
-    isShort = elements > kFullPrint;
-  }
+std::string scalarText(DType type, int64_t value) {
+  if (type == DType::I1)
+    return value ? "True" : "False";
+  if (type == DType::U64)
+    return std::to_string(uint64_t(value));
+  return type >= DType::F16 ? support::floatText(realOf(type, value)) : std::to_string(value);
+}
 
-  std::string run() {
-    measure(0, view.data);
-    write(0, view.data);
-    return out;
+/// The type as Python names it, empty for those that PyTorch leaves out.
+std::string dtypeText(DType type) {
+  switch (type) {
+  case DType::I8:
+    return "int8";
+  case DType::I16:
+    return "int16";
+  case DType::I32:
+    return "int32";
+  case DType::U8:
+    return "uint8";
+  case DType::U16:
+    return "uint16";
+  case DType::U32:
+    return "uint32";
+  case DType::U64:
+    return "uint64";
+  case DType::F16:
+    return "float16";
+  case DType::BF16:
+    return "bfloat16";
+  case DType::F64:
+    return "float64";
+  case DType::I1:
+  case DType::I64:
+  case DType::F32:
+    return "";
   }
+  return "";
+}
 
-private:
-  const ResolvedView &view;
-  std::string out;
-  size_t width = 0;
-  bool isShort = false;
-
-  std::string element(const std::byte *data) const {
-    return scalarText(view.type, loadScalar(data, view.type));
-  }
-  bool isHidden(unsigned d, int64_t i) const {
-    return isShort && view.sizes[d] > 2 * kEdge && i >= kEdge && i < view.sizes[d] - kEdge;
-  }
-  const std::byte *step(unsigned d, const std::byte *data, int64_t i) const {
-    return data + i * view.strides[d] * int64_t(byteSize(view.type));
-  }
-
-  void measure(unsigned d, const std::byte *data) {
-    if (d == view.rank) {
-      width = std::max(width, element(data).size());
-      return;
-    }
-    for (int64_t i = 0; i < view.sizes[d]; ++i) {
-      if (isHidden(d, i))
-        i = view.sizes[d] - kEdge;
-      measure(d + 1, step(d, data, i));
-    }
-  }
-
-  void write(unsigned d, const std::byte *data) {
-    if (d == view.rank) {
-      std::string text = element(data);
-      out += std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
-      return;
-    }
-    out += '[';
-    bool isLast = d + 1 == view.rank;
-    for (int64_t i = 0; i < view.sizes[d]; ++i) {
-      if (i > 0)
-        out += isLast ? std::string(", ") : ",\n" + std::string(d + 1, ' ');
-      if (isHidden(d, i)) {
-        out += isLast ? std::string("..., ") : "...,\n" + std::string(d + 1, ' ');
-        i = view.sizes[d] - kEdge;
-      }
-      write(d + 1, step(d, data, i));
-    }
-    out += ']';
-  }
-};
+std::string tileText(const ResolvedView &view) {
+  auto load = [&](int64_t index) {
+    int64_t offset = 0;
+    for (unsigned d = view.rank; d-- > 0; index /= view.sizes[d])
+      offset += index % view.sizes[d] * view.strides[d];
+    return loadScalar(view.data + offset * int64_t(byteSize(view.type)), view.type);
+  };
+  support::TensorElements elements;
+  elements.sizes.assign(view.sizes.begin(), view.sizes.begin() + view.rank);
+  elements.dtype = dtypeText(view.type);
+  if (view.type >= DType::F16)
+    elements.real = [&](int64_t index) { return realOf(view.type, load(index)); };
+  else
+    elements.text = [&](int64_t index) { return scalarText(view.type, load(index)); };
+  return support::tensorText(elements);
+}
 
 } // namespace
 
 std::string tilewright::sim::printText(const PrintSpec &spec, const Prepared *tile,
                                        const int64_t *value) {
   std::string text = spec.message;
-  if (tile) {
-    std::string body = TilePrinter(tile->op.operands[0]).run();
-    bool isBlock = body.find('\n') != std::string::npos;
-    if (!text.empty())
-      text += isBlock ? ":\n" : ": ";
-    text += body;
-  } else if (value) {
-    text += (text.empty() ? "" : ": ") + scalarText(spec.type, *value);
-  }
+  if (!text.empty() && (tile || value))
+    text += ": ";
+  if (tile)
+    text += tileText(tile->op.operands[0]);
+  else if (value)
+    text += scalarText(spec.type, *value);
   return text + "\n";
 }
