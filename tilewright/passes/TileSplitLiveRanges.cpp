@@ -47,17 +47,16 @@ SmallVector<AllocOp> RangeSplitter::run() {
   // tile before the next start.
   SmallVector<Summary> facts =
       llvm::map_to_vector(items, [&](Operation *op) { return summarize(*op, alloc); });
-  auto starts = [&](size_t index) {
-    if (facts[index].exposed)
-      return false;
-    return facts[index].kills || index + 1 == items.size() || !facts[index + 1].exposed;
-  };
-  if (!starts(0)) // the value may come from an earlier turn of a loop around the block
+  SmallVector<bool> starts(items.size());
+  for (size_t index = items.size(); index-- > 0;)
+    starts[index] = !facts[index].exposed &&
+                    (facts[index].kills || index + 1 == items.size() || starts[index + 1]);
+  if (!starts[0]) // the value may come from an earlier turn of a loop around the block
     return {};
   SmallVector<AllocOp> fresh;
   Value current = alloc;
   for (size_t index = 1; index < items.size(); ++index) {
-    if (starts(index)) {
+    if (starts[index]) {
       OpBuilder builder(alloc);
       builder.setInsertionPointAfter(alloc);
       auto next = cast<AllocOp>(builder.clone(*alloc));
