@@ -478,10 +478,12 @@ def main() -> int:
     parser.add_argument("--bin", default="build/bin", help="folder of the tools")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    parser.add_argument("--plain", action="store_true", help="test the form without whole-tile ops")
     parser.add_argument("--keep", default=None, help="folder for failing programs")
     options = parser.parse_args()
     keep = Path(options.keep or tempfile.mkdtemp(prefix="parallel_fuzz_"))
     keep.mkdir(parents=True, exist_ok=True)
+    vectorize = "--tile-vectorize-parallel" + ("=plain" if options.plain else "")
     failures = skipped = fallbacks = 0
     for seed in range(options.seed, options.seed + options.count):
         text = Program(seed).text()
@@ -493,9 +495,7 @@ def main() -> int:
             print(f"seed {seed}: the program itself fails: {error.strip().splitlines()[:1]}")
             (keep / f"{seed}-skipped.mlir").write_text(text)
             continue
-        code, lowered, error = run(
-            [f"{options.bin}/tilewright-opt", "--tile-vectorize-parallel"], text
-        )
+        code, lowered, error = run([f"{options.bin}/tilewright-opt", vectorize], text)
         fallbacks += error.count("fallback:")
         problem = ""
         if code != 0:

@@ -17,6 +17,7 @@ def TileVectorizeParallel : Pass<"tile-vectorize-parallel", "::mlir::func::FuncO
   }];
   let dependentDialects = ["::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect"];
+  let options = [Option<"plain", "plain", "bool", "false", "scalar loops for everything">];
 }
 
 def TilePlaceAccumulators : Pass<"tile-place-accumulators", "::mlir::func::FuncOp"> {

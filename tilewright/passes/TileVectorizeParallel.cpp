@@ -68,6 +68,8 @@ tile::ParallelOp splitUnbounded(tile::ParallelOp root) {
 }
 
 struct TileVectorizeParallelPass : impl::TileVectorizeParallelBase<TileVectorizeParallelPass> {
+  using TileVectorizeParallelBase::TileVectorizeParallelBase;
+
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     SmallVector<tile::ParallelOp> roots;
@@ -89,7 +91,7 @@ struct TileVectorizeParallelPass : impl::TileVectorizeParallelBase<TileVectorize
       Block *top = launch ? &launch.getBody().front() : &function.getBody().front();
       if (launches.empty() || launches.back()->top != top)
         launches.push_back(std::make_unique<LaunchState>(top));
-      if (failed(Vectorizer(root, *launches.back()).run()))
+      if (failed(Vectorizer(root, *launches.back(), plain).run()))
         return signalPassFailure();
       root.erase();
     }

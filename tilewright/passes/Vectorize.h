@@ -156,8 +156,9 @@ struct LaunchState {
 
 class Vectorizer {
 public:
-  Vectorizer(tile::ParallelOp root, LaunchState &launch)
-      : root(root), launch(launch), builder(launch.builder), math(launch.math) {}
+  /// `plain`: lane by lane, whatever the form.
+  Vectorizer(tile::ParallelOp root, LaunchState &launch, bool plain)
+      : root(root), launch(launch), builder(launch.builder), math(launch.math), plain(plain) {}
 
   /// Emits the whole-tile form before `root`; the caller erases `root`.
   mlir::LogicalResult run();
@@ -293,6 +294,8 @@ private:
   LaunchState &launch;
   mlir::OpBuilder &builder;
   IndexMath &math;
+
+  bool plain;
 
   llvm::SmallVector<int64_t, 4> bounds; ///< constants above the extents, nested dimensions last
   llvm::DenseMap<mlir::Value, unsigned> ivDims;

@@ -322,6 +322,8 @@ std::string Vectorizer::describeIndex(Value index) {
 LoadInfo Vectorizer::classify(Value buffer, ValueRange indices, bool isLoad) {
   LoadInfo info;
   info.view.buffer = buffer;
+  if (plain)
+    return info;
   Dims seen = 0;
   for (auto [k, index] : llvm::enumerate(indices)) {
     auto form = affineOf(index);
@@ -437,6 +439,8 @@ bool Vectorizer::prefersMask(Operation *branch) {
 /// than a mask.
 bool Vectorizer::restrictBox(Context &context, arith::CmpIOp condition, bool negated,
                              Operation *branch) {
+  if (plain)
+    return false;
   auto a = affineOf(condition.getLhs()), b = affineOf(condition.getRhs());
   if (!a || !b || condition.getLhs().getType().isInteger(1))
     return false;

@@ -354,7 +354,7 @@ void Vectorizer::evaluate(Value value, const View &dst, Context &context) {
     return emitCopy(dst, materialize(value, context, isUnsigned ? Sign::Unsigned : Sign::Signed),
                     context);
   }
-  if (auto form = affineOf(value)) {
+  if (auto form = plain ? std::nullopt : affineOf(value)) {
     SmallVector<Value> buffers, offsets, sizes, steps;
     boxOf(dst, context, buffers, offsets, sizes);
     Value start = form->start;
@@ -372,6 +372,11 @@ void Vectorizer::evaluate(Value value, const View &dst, Context &context) {
 }
 
 void Vectorizer::evaluateOp(Operation *op, const View &dst, Context &context) {
+  if (plain) {
+    if (!readsRoot(op->getResult(0), rootOf(dst.buffer), context))
+      return evaluateByLane(op, dst, context);
+    return emitCopy(dst, materialize(op->getResult(0), context), context);
+  }
   if (auto select = dyn_cast<arith::SelectOp>(op))
     return evaluateSelect(select, dst, context);
   if (auto compare = dyn_cast<arith::CmpIOp>(op);

@@ -9,6 +9,8 @@ using namespace mlir;
 namespace tilewright::passes::vectorize {
 
 void Vectorizer::fallback(Operation *op, const Twine &reason) {
+  if (plain)
+    return;
   op->emitRemark() << "[tile-vectorize-parallel] fallback: " << reason
                    << "; it runs as scalar loops";
 }
@@ -87,11 +89,11 @@ void Vectorizer::evaluateByLane(Operation *op, const View &dst, Context &context
       everywhere.mask = nullptr;
       return evaluateByLane(op, dst, everywhere);
     }
-    if (loadByBlocks(load, dst, context) || loadByRows(load, dst, context) ||
-        loadThroughIndexTile(load, dst, context))
+    if (!plain && (loadByBlocks(load, dst, context) || loadByRows(load, dst, context) ||
+        loadThroughIndexTile(load, dst, context)))
       return;
     fallback(op, loads[value].blocking);
-  } else {
+  } else if (!plain) {
     // The rest of the expression stays whole.
     for (Value operand : op->getOperands())
       if (!isUniform(operand) && operand.getDefiningOp() && !loads.contains(operand) &&

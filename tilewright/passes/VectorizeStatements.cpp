@@ -352,7 +352,9 @@ void Vectorizer::storeLanes(Value value, const View &dst, Context &context) {
   bool swaps = opposite && (isUniform(value) ||
                             (!findAny(context.mask, context) && findAny(opposite, context)));
   if (isUniform(value)) {
+    Value own = std::exchange(context.mask, nullptr); // the opposite is for all lanes
     View mask = materialize(opposite, context);
+    context.mask = own;
     emitElementwise(Fn::Select, dst, {mask, dst}, elementScalar(scalarOf(value)), false,
                     Round::Rint, context);
     return;
@@ -398,7 +400,7 @@ void Vectorizer::storeGlobal(Value value, const View &dst, Context &context) {
 }
 
 void Vectorizer::storeScalarLoop(tile::StoreOp op, Context &context, StringRef reason) {
-  if (storeByRows(op, context))
+  if (!plain && storeByRows(op, context))
     return;
   fallback(op, reason);
   Value buffer = scalars.lookupOrDefault(op.getBuffer());
@@ -409,7 +411,7 @@ void Vectorizer::storeScalarLoop(tile::StoreOp op, Context &context, StringRef r
       materialize(value, context);
   };
   Value value = op.getValue();
-  if (!isUniform(value) && !loads.contains(value) && !affineOf(value))
+  if (!plain && !isUniform(value) && !loads.contains(value) && !affineOf(value))
     materialize(value, context);
   if (auto load = loads.find(value); load != loads.end() && load->second.kind == LoadInfo::Global)
     materialize(value, context);
