@@ -188,15 +188,15 @@ CompileResult driver::compile(std::unique_ptr<builder::ModuleHandle> handle, con
   impl->host = std::make_unique<HostProgram>(function);
 
   if (!options.interpretOnly) {
-    std::string failed = runStages(*impl->final, impl->pipeline, options.dumpDir, collector);
-    if (failed == "npu-plan-memory" && !impl->pipeline.has("split-rows")) {
+    std::string failedStage = runStages(*impl->final, impl->pipeline, options.dumpDir, collector);
+    if (failedStage == "npu-plan-memory" && !impl->pipeline.has("split-rows")) {
       // Half the rows on each vector core is the last thing that may make the tiles fit.
       collector.reset();
       impl->pipeline.forceSplitRows = true;
       impl->final = impl->built->clone();
-      failed = runStages(*impl->final, impl->pipeline, options.dumpDir, collector);
+      failedStage = runStages(*impl->final, impl->pipeline, options.dumpDir, collector);
     }
-    if (!failed.empty())
+    if (!failedStage.empty())
       return result;
     func::FuncOp host = hostFunction(*impl->final);
     bool translated = true;

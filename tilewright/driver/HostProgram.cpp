@@ -123,6 +123,8 @@ HostProgram::HostProgram(func::FuncOp function) {
     auto memref = dyn_cast<MemRefType>(type);
     parameter.dtype = dtypeName(memref ? memref.getElementType() : type);
     parameter.kind = memref ? ArgKind::Tensor : ArgKind::Scalar;
+    if (!memref && function.getArgAttr(index, "tile.unsigned"))
+      parameter.dtype = "u" + parameter.dtype;
     AffineMap shape;
     if (memref) {
       auto map = function.getArgAttrOfType<AffineMapAttr>(index, tile::kShapeAttr);

@@ -32,6 +32,12 @@ DiagnosticCollector::DiagnosticCollector(MLIRContext &context, std::vector<Diagn
         return success();
       }) {}
 
+void DiagnosticCollector::reset() {
+  diagnostics.clear();
+  remarks.clear();
+  error = false;
+}
+
 void DiagnosticCollector::fail(const std::string &message) {
   diagnostics.push_back({Severity::Error, message, {}, {}});
   error = true;
@@ -94,34 +100,33 @@ LogicalResult runStage(ModuleOp module, const passes::Stage &stage) {
 
 } // namespace
 
-LogicalResult driver::runStages(ModuleOp module, const passes::PipelineOptions &options,
-                                const std::string &dumpDir, DiagnosticCollector &collector) {
+std::string driver::runStages(ModuleOp module, const passes::PipelineOptions &options, const std::string &dumpDir,
+                              DiagnosticCollector &collector) {
   if (!dumpDir.empty())
     if (std::error_code code = llvm::sys::fs::create_directories(dumpDir)) {
       collector.fail("cannot create the directory " + dumpDir + ": " + code.message());
-      return failure();
+      return "tile";
     }
   unsigned number = 0;
   auto write = [&](StringRef stage) {
     std::string problem = dumpDir.empty() ? "" : dump(module, dumpDir, number++, stage);
     if (!problem.empty())
       collector.fail(problem);
-    return success(problem.empty());
+    return problem.empty();
   };
-  if (failed(write("tile")))
-    return failure();
+  if (!write("tile"))
+    return "tile";
   for (const passes::Stage &stage : passes::stagesFor(options)) {
     if (failed(runStage(module, stage))) {
       if (!collector.sawError())
         collector.fail("the stage " + stage.name +
-                       " failed without saying why; this is a bug in tilewright, please report it "
-                       "with the IR (--dump-ir)");
-      return failure();
+                       " failed without saying why; this is a bug in tilewright, please report it with the IR (--dump-ir)");
+      return stage.name;
     }
-    if (failed(write(stage.name)))
-      return failure();
+    if (!write(stage.name))
+      return stage.name;
   }
-  return success();
+  return "";
 }
 
 std::vector<std::string> driver::stageNames(const passes::PipelineOptions &options) {

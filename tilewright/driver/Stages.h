@@ -21,6 +21,8 @@ public:
   DiagnosticCollector(mlir::MLIRContext &context, std::vector<Diagnostic> &diagnostics, std::vector<Remark> &remarks);
 
   bool sawError() const { return error; }
+  /// Forgets everything, before another attempt.
+  void reset();
   /// Adds an error that has no place in the source.
   void fail(const std::string &message);
 
@@ -33,9 +35,10 @@ private:
   mlir::ScopedDiagnosticHandler handler;
 };
 
-/// Runs all stages on `module`; writes the IR after each into `dumpDir` when it is not empty.
-mlir::LogicalResult runStages(mlir::ModuleOp module, const passes::PipelineOptions &options, const std::string &dumpDir,
-                              DiagnosticCollector &collector);
+/// Runs all stages on `module`; writes the IR after each into `dumpDir` when it is not empty. Returns the name of the stage
+/// that failed, empty on success.
+std::string runStages(mlir::ModuleOp module, const passes::PipelineOptions &options, const std::string &dumpDir,
+                      DiagnosticCollector &collector);
 
 /// Runs the stages up to and including the pass `stage`, quietly; fails for a stage that is not there.
 mlir::LogicalResult runStagesUntil(mlir::ModuleOp module, const passes::PipelineOptions &options, llvm::StringRef stage);

@@ -15,9 +15,11 @@ struct PipelineOptions {
   int optLevel = 2;                 ///< 0: the plain form of every stage
   bool verify = false;              ///< run the independent checkers too
   std::vector<std::string> disable; ///< stages by name: "split-rows", "pipeline", "sync" (barriers everywhere)
+  bool forceSplitRows = false;      ///< cut vector work over two cores at level 0 too
 
   bool has(llvm::StringRef stage) const {
-    return optLevel > 0 && std::find(disable.begin(), disable.end(), stage) == disable.end();
+    bool wanted = optLevel > 0 || (forceSplitRows && stage == "split-rows");
+    return wanted && std::find(disable.begin(), disable.end(), stage) == disable.end();
   }
 };
 
