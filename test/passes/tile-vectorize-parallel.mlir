@@ -111,3 +111,29 @@ func.func @forms(%x: memref<?x96xf16, #g> {tile.name = "x"}, %y: memref<?x96xf16
   }
   return
 }
+
+// Extents without a bound, and big ones between tensors: pieces of at most 4096 lanes.
+// CHECK-LABEL: func.func private @pieces
+// CHECK: scf.for %{{.*}} = %c0 to %{{.*}} step %c1
+// CHECK-NEXT: scf.for %[[AT:.*]] = %c0 to %[[N:.*]] step %c4096
+// CHECK-NEXT: %[[REST:.*]] = arith.subi %[[N]], %[[AT]]
+// CHECK-NEXT: %[[MIN:.*]] = arith.minsi %[[REST]], %c4096
+// CHECK: scf.for %[[ROW:.*]] = %c0 to %c512 step %c8
+// CHECK-NEXT: tile.copy ({{.*}} : memref<8x512xf32, #tile.scope<ub>>, %{{.*}}[%[[ROW]], %c0] [%c8, %c512]
+func.func private @pieces(%x: memref<?x?xf32, #g>, %y: memref<?x?xf32, #g>, %m: index, %n: index) {
+  %c1 = arith.constant 1 : index
+  %c512 = arith.constant 512 : index
+  tile.launch (%bx) in (%c1) {
+    tile.parallel (%i, %j) in (%m, %n) {
+      %v = tile.load %x[%i, %j] : memref<?x?xf32, #g> -> f32
+      %w = math.exp %v : f32
+      tile.store %w, %y[%i, %j] : f32, memref<?x?xf32, #g>
+    }
+    tile.parallel (%i, %j) in (%c512, %c512) {
+      %v = tile.load %x[%i, %j] : memref<?x?xf32, #g> -> f32
+      %w = math.exp %v : f32
+      tile.store %w, %y[%j, %i] : f32, memref<?x?xf32, #g>
+    }
+  }
+  return
+}

@@ -19,25 +19,40 @@ namespace {
 
 using namespace vectorize;
 
-/// A loop whose extents have no constant bound becomes a loop over pieces that have one. Returns
-/// the piece.
-tile::ParallelOp splitUnbounded(tile::ParallelOp root) {
-  constexpr int64_t kPiece = 4096; // lanes
-  SmallVector<unsigned> unbounded;
-  SmallVector<Value> ivs;
-  int64_t others = 1;
+/// A loop whose extents have no constant bound, or a big one between global tensors only, becomes a
+/// loop over pieces. Returns the piece. Lanes keep their order: inner dimensions are split last.
+tile::ParallelOp splitIntoPieces(tile::ParallelOp root) {
+  constexpr int64_t kPiece = 4096, kBig = 4 * kPiece; // lanes
+  bool onlyGlobal = true;
+  root.walk([&](AccessInterface access) {
+    for (unsigned index = 0; index < access.getNumBoxes(); ++index)
+      onlyGlobal &= tile::scopeOf(access.getBox(index).buffer) == tile::Scope::Global;
+  });
+  SmallVector<std::optional<int64_t>> bounds;
+  int64_t lanes = 1;
   for (auto [dim, extent] : llvm::enumerate(root.getExtents())) {
-    auto bound = upperBound(extent);
-    if (!bound)
-      bound = boundByTiles(root, dim);
-    if (bound) {
-      others *= std::max<int64_t>(*bound, 1);
-      continue;
-    }
-    unbounded.push_back(dim);
-    ivs.push_back(root.getBody().getArgument(dim));
+    auto bound = upperBound(extent), byTiles = boundByTiles(root, dim);
+    if (byTiles && (!bound || *byTiles < *bound))
+      bound = byTiles;
+    bounds.push_back(bound);
+    lanes =
+        std::min<int64_t>(lanes * std::clamp<int64_t>(bound.value_or(1), 1, kBig + 1), kBig + 1);
   }
-  if (unbounded.empty() || !isLaneLocal(root.getBody(), ivs))
+  bool isBig = onlyGlobal && lanes > kBig;
+  // Lanes of a piece along each dimension; 0: all.
+  SmallVector<int64_t> pieces(bounds.size(), 0);
+  SmallVector<Value> ivs;
+  int64_t budget = kPiece;
+  for (unsigned dim = bounds.size(); dim-- > 0;) {
+    int64_t bound = std::max<int64_t>(bounds[dim].value_or(0), 1);
+    bool splits = !bounds[dim] || (isBig && bound > budget);
+    if (splits) {
+      pieces[dim] = budget;
+      ivs.push_back(root.getBody().getArgument(dim));
+    }
+    budget = std::max<int64_t>(budget / (splits ? budget : bound), 1);
+  }
+  if (ivs.empty() || !isLaneLocal(root.getBody(), ivs))
     return root;
   OpBuilder builder(root);
   Location loc = root.getLoc();
@@ -45,22 +60,24 @@ tile::ParallelOp splitUnbounded(tile::ParallelOp root) {
     return builder.create<arith::ConstantIndexOp>(loc, value);
   };
   SmallVector<Value> extents(root.getExtents());
-  SmallVector<Value> firsts;
-  for (unsigned dim : unbounded) {
-    int64_t piece = dim == unbounded.back() ? std::max<int64_t>(kPiece / others, 1) : 1;
+  SmallVector<std::pair<Value, Value>> shifts;
+  for (auto [dim, piece] : llvm::enumerate(pieces)) {
+    if (piece == 0)
+      continue;
     auto loop = builder.create<scf::ForOp>(loc, constant(0), extents[dim], constant(piece));
     builder.setInsertionPointToStart(loop.getBody());
-    Value first = loop.getInductionVar(), size = constant(1);
-    if (piece != 1)
+    Value first = loop.getInductionVar(), size = constant(piece);
+    auto known = tile::constantOf(extents[dim]);
+    if (piece != 1 && !(known && *known % piece == 0))
       size = builder.create<arith::MinSIOp>(
-          loc, builder.create<arith::SubIOp>(loc, extents[dim], first), constant(piece));
+          loc, builder.create<arith::SubIOp>(loc, extents[dim], first), size);
     extents[dim] = size;
-    firsts.push_back(first);
+    shifts.emplace_back(root.getBody().getArgument(dim), first);
   }
   root->moveBefore(builder.getInsertionBlock()->getTerminator());
   root.getExtentsMutable().assign(extents);
   builder.setInsertionPointToStart(&root.getBody().front());
-  for (auto [iv, first] : llvm::zip(ivs, firsts)) {
+  for (auto [iv, first] : shifts) {
     auto shifted = builder.create<arith::AddIOp>(loc, iv, first);
     iv.replaceAllUsesExcept(shifted, shifted);
   }
@@ -86,7 +103,7 @@ struct TileVectorizeParallelPass : impl::TileVectorizeParallelBase<TileVectorize
       parallelizeLoops(root);
       DominanceInfo dominance(root);
       eliminateCommonSubExpressions(rewriter, dominance, root);
-      root = splitUnbounded(root);
+      root = splitIntoPieces(root);
       auto launch = root->getParentOfType<tile::LaunchOp>();
       Block *top = launch ? &launch.getBody().front() : &function.getBody().front();
       if (launches.empty() || launches.back()->top != top)
