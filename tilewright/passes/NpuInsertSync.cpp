@@ -105,7 +105,8 @@ private:
 void insertAllBarriers(func::FuncOp function) {
   function.walk([](Operation *op) {
     auto access = dyn_cast<AccessInterface>(op);
-    if (!access || !isa<PipeInterface>(op) || spaceOf(access.getBox(0).buffer) == Space::Reg)
+    if (!access || !isa<PipeInterface>(op) || access.getNumBoxes() == 0 ||
+        spaceOf(access.getBox(0).buffer) == Space::Reg)
       return;
     OpBuilder builder(op->getContext());
     builder.setInsertionPointAfter(op);
