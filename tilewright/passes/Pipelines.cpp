@@ -21,7 +21,9 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
     stages.push_back({name.str(), [create](OpPassManager &manager) { manager.addPass(create()); }});
   };
 
-  onFunctions("tile-vectorize-parallel", [] { return createTileVectorizeParallel(); });
+  onFunctions("tile-vectorize-parallel", [plain = !options.has("vectorize")] {
+    return createTileVectorizeParallel(TileVectorizeParallelOptions{plain});
+  });
   onFunctions("tile-place-accumulators", [] { return createTilePlaceAccumulators(); });
   onFunctions("tile-place-buffers", [] { return createTilePlaceBuffers(); });
   if (options.has("pipeline"))
