@@ -18,7 +18,7 @@ namespace {
 constexpr StringLiteral kPass = "tile-place-accumulators";
 
 bool isZeroFill(Operation *op) {
-  auto fill = dyn_cast<FillOp>(op);
+  auto fill = dyn_cast_or_null<FillOp>(op);
   if (!fill || !coversBuffer(fill.getBox(0)))
     return false;
   return matchPattern(fill.getValue(), m_AnyZeroFloat()) || matchPattern(fill.getValue(), m_Zero());
@@ -29,7 +29,7 @@ bool clears(GemmOp gemm) { return constantOf(gemm.getInit()).value_or(0) != 0; }
 
 /// The op writes the whole of `tile` and reads none of it.
 bool kills(Operation *op, Value tile) {
-  auto access = dyn_cast<AccessInterface>(op);
+  auto access = dyn_cast_or_null<AccessInterface>(op);
   bool covered = false;
   for (unsigned box = 0; access && box < access.getNumBoxes(); ++box) {
     if (access.getBox(box).buffer != tile)
@@ -86,6 +86,7 @@ public:
   }
 
   void rewrite(Block *block);
+  void dropDeadClears();
 
 private:
   using Run = ArrayRef<Operation *>;
@@ -96,12 +97,14 @@ private:
   bool isPureCube(Operation *op) const;
   SmallVector<GemmOp> gemmsIn(Run run) const;
   bool startsFromZero(Block *block, Run run) const;
+  bool isZeroAt(Block *block, Operation *at) const;
   bool isRead(Operation *op) const {
     auto access = cast<AccessInterface>(op);
     return llvm::any_of(accesses.lookup(op),
                         [&](unsigned box) { return reads(access.getAccessKind(box)); });
   }
 
+  bool isDeadAfter(Operation *op) const;
   void rewriteRun(Block *block, Run run);
   void rewriteAlone(GemmOp gemm);
   void addSum(OpBuilder &builder, Location loc, const Box &part, ArrayRef<int64_t> partMap,
@@ -155,10 +158,29 @@ bool Accumulator::startsFromZero(Block *block, Run run) const {
     for (GemmOp gemm : gemmsIn(run.front()))
       if (gemm->getParentOp() == loop && (clears(gemm) || isFirstTurn(gemm.getInit(), loop)))
         return true;
-  // Never touched before in this turn of the grid: unwritten elements are zero.
-  return isa<LaunchOp>(block->getParentOp()) && llvm::all_of(accesses, [&](auto &entry) {
-           return !ancestorIn(block, entry.first)->isBeforeInBlock(run.front());
-         });
+  return isZeroAt(block, run.front());
+}
+
+/// The tile's own memory is zero whenever control reaches `at`: cleared on every way there, or not
+/// touched before by this block of the grid.
+bool Accumulator::isZeroAt(Block *block, Operation *at) const {
+  auto lastTouch = [&](Operation *op) {
+    while (op && !touches(op))
+      op = op->getPrevNode();
+    return op;
+  };
+  if (Operation *before = lastTouch(at->getPrevNode()))
+    return isZeroFill(before);
+  Operation *parent = block->getParentOp();
+  if (isa<LaunchOp>(parent))
+    return true;
+  if (isa<scf::ForOp>(parent)) {
+    if (!isZeroFill(lastTouch(&block->back()))) // of the turn before
+      return false;
+  } else if (!isa<scf::IfOp>(parent)) {
+    return false;
+  }
+  return isZeroAt(parent->getBlock(), parent);
 }
 
 void Accumulator::redirect(GemmOp gemm, Value acc, Value init) {
@@ -339,7 +361,7 @@ void Accumulator::rewriteRun(Block *block, Run run) {
       continue;
     readers.push_back(access);
     auto copy = dyn_cast<CopyOp>(access);
-    direct &= later && copy && place == access && scopeOf(copy.getBox(0).buffer) == Scope::Global;
+    direct &= later && copy && place == access && copy.getBox(0).buffer != tile;
   }
   // Later statements that write the tile would be missed by readers that look into L0C.
   if (direct)
@@ -520,6 +542,37 @@ void Accumulator::rewrite(Block *block) {
   }
 }
 
+/// After `op`, nothing reads the tile before it is overwritten.
+bool Accumulator::isDeadAfter(Operation *op) const {
+  auto nextTouch = [&](Operation *next) {
+    while (next && !touches(next))
+      next = next->getNextNode();
+    return next;
+  };
+  if (Operation *next = nextTouch(op->getNextNode()))
+    return kills(next, tile);
+  Operation *parent = op->getParentOp();
+  if (isa<LaunchOp>(parent))
+    return true;
+  if (isa<scf::ForOp>(parent)) {
+    if (!kills(nextTouch(&op->getBlock()->front()), tile)) // in the turn after
+      return false;
+  } else if (!isa<scf::IfOp>(parent)) {
+    return false;
+  }
+  return isDeadAfter(parent);
+}
+
+/// Erases clears that only the rewritten products would have seen.
+void Accumulator::dropDeadClears() {
+  SmallVector<Operation *> dead;
+  for (auto &[access, boxes] : accesses)
+    if (isZeroFill(access) && isDeadAfter(access))
+      dead.push_back(access);
+  for (Operation *clear : dead)
+    clear->erase();
+}
+
 struct TilePlaceAccumulatorsPass
     : passes::impl::TilePlaceAccumulatorsBase<TilePlaceAccumulatorsPass> {
   void runOnOperation() override {
@@ -541,8 +594,10 @@ struct TilePlaceAccumulatorsPass
     });
     if (result.wasInterrupted())
       return signalPassFailure();
-    for (Value tile : tiles)
+    for (Value tile : tiles) {
       Accumulator(tile).rewrite(tile.getParentBlock());
+      Accumulator(tile).dropDeadClears();
+    }
   }
 };
 

@@ -30,6 +30,19 @@ bool isFlexibleWrite(AccessInterface op, unsigned box) {
          elementOf(copy.getBox(0).buffer) == elementOf(copy.getBox(1).buffer);
 }
 
+/// What the fixpipe converts on the way out of an accumulator.
+bool canFixpipe(Type from, Type to) {
+  return from == to || (from.isF32() && (to.isF16() || to.isBF16()));
+}
+
+/// The op fills the whole tile out of an accumulator, which the cube can do into L1.
+bool isAccumulatorWrite(AccessInterface op, unsigned box) {
+  auto copy = dyn_cast<CopyOp>(op.getOperation());
+  return copy && box == 0 && scopeOf(copy.getBox(1).buffer) == Scope::L0C &&
+         coversBuffer(copy.getBox(0)) &&
+         canFixpipe(elementOf(copy.getBox(1).buffer), elementOf(copy.getBox(0).buffer));
+}
+
 /// Changes the place of a buffer everywhere.
 void setScope(AllocOp alloc, Scope scope) {
   alloc.getResult().setType(withScope(cast<MemRefType>(alloc.getType()), scope));
@@ -100,7 +113,7 @@ private:
 void Placer::place(AllocOp alloc) {
   SmallVector<GemmOp> gemms;
   SmallVector<Operation *> writers, flexible;
-  bool vectorReads = false, vectorWrites = scopeOf(alloc) == Scope::UB;
+  bool vectorReads = false, cubeWrites = false, vectorWrites = scopeOf(alloc) == Scope::UB;
   forEachAccess(alloc, [&](AccessInterface op, unsigned box) {
     if (auto gemm = dyn_cast<GemmOp>(op.getOperation())) {
       if (!llvm::is_contained(gemms, gemm))
@@ -114,6 +127,8 @@ void Placer::place(AllocOp alloc) {
     writers.push_back(op);
     if (isFlexibleWrite(op, box))
       flexible.push_back(op);
+    else if (isAccumulatorWrite(op, box))
+      cubeWrites = true;
     else
       vectorWrites = true;
   });
@@ -126,7 +141,7 @@ void Placer::place(AllocOp alloc) {
     return;
   }
   setScope(alloc, Scope::UB);
-  if (vectorWrites)
+  if (vectorWrites || cubeWrites)
     return stage(alloc, gemms, writers);
 
   auto type = cast<MemRefType>(alloc.getType());
@@ -210,8 +225,7 @@ LogicalResult Placer::legalize(CopyOp copy) {
     copy.erase();
     return success();
   }
-  bool narrowing = srcType.isF32() && (dstType.isF16() || dstType.isBF16() || dstType.isF32());
-  bool fixpipe = srcScope == Scope::L0C && (narrowing || srcType == dstType);
+  bool fixpipe = srcScope == Scope::L0C && canFixpipe(srcType, dstType);
   bool global = isGlobal(dst.buffer) || isGlobal(src.buffer);
   if (fixpipe || (srcType == dstType && !(isGlobal(dst.buffer) && isGlobal(src.buffer)) &&
                   srcScope != Scope::L0C))
