@@ -251,6 +251,27 @@ void defineDriver(nb::module_ &m) {
         for (const driver::SyncPoint &point : kernel.syncPoints())
           list.append(nb::make_tuple(point.text, location(point.location)));
         return list;
+      })
+      .def("buffers", [](const Kernel &kernel) {
+        nb::list list;
+        for (const driver::BufferPlace &place : kernel.buffers()) {
+          nb::dict entry;
+          entry["name"] = place.name;
+          entry["core"] = place.core;
+          entry["space"] = place.space;
+          entry["address"] = place.address;
+          entry["bytes"] = place.bytes;
+          entry["slots"] = place.slots;
+          entry["location"] = location(place.location);
+          list.append(entry);
+        }
+        return list;
+      })
+      .def("statements", [](const Kernel &kernel) {
+        nb::list list;
+        for (const driver::Statement &statement : kernel.statements())
+          list.append(nb::make_tuple(statement.core, statement.text, location(statement.location)));
+        return list;
       });
   m.def("compile", &compile, "module"_a, "chip"_a = "910b3", "mode"_a = "auto", "opt_level"_a = 2,
         "strict"_a = false, "verify_each"_a = false, "dump_dir"_a = "",

@@ -417,6 +417,32 @@ std::map<std::string, double> driver::chipInfo(const std::string &nameOrPath, st
           {"l2_bytes", static_cast<double>(chip.l2Bytes)}};
 }
 
+std::vector<BufferPlace> Kernel::buffers() const {
+  constexpr const char *spaces[] = {"GM", "L1", "L0A", "L0B", "L0C", "UB"};
+  std::vector<BufferPlace> places;
+  for (const to_sim::LaunchProgram &launch : impl->launches)
+    for (const sim::BufferInfo &buffer : launch.program.buffers)
+      places.push_back({buffer.name, buffer.core == sim::CoreKind::AIC ? "AIC" : "AIV",
+                        spaces[static_cast<int>(buffer.space)], buffer.address, buffer.bytes, buffer.slots,
+                        locationOf(launch.program, buffer.location)});
+  return places;
+}
+
+std::vector<Statement> Kernel::statements() const {
+  std::vector<Statement> statements;
+  for (const to_sim::LaunchProgram &launch : impl->launches)
+    for (sim::CoreKind core : {sim::CoreKind::AIC, sim::CoreKind::AIV}) {
+      const sim::CoreProgram &program = core == sim::CoreKind::AIC ? launch.program.aic : launch.program.aiv;
+      for (const sim::Insn &insn : program.code)
+        if (insn.op == sim::Opcode::Issue) {
+          const sim::Template &tile = program.templates[insn.imm];
+          statements.push_back({core == sim::CoreKind::AIC ? "AIC" : "AIV", tile.label,
+                                locationOf(launch.program, tile.location)});
+        }
+    }
+  return statements;
+}
+
 std::string driver::versionText() {
   return "tilewright " TILEWRIGHT_VERSION " (LLVM " LLVM_VERSION_STRING ")";
 }

@@ -117,6 +117,20 @@ struct SyncPoint {
   SourceLocation location;
 };
 
+/// Where a tile lives in the compiled program.
+struct BufferPlace {
+  std::string name, core, space; ///< "A_shared", "AIC", "L1"
+  int64_t address = 0, bytes = 0; ///< bytes of one slot
+  int slots = 1;
+  SourceLocation location;
+};
+
+/// A tile instruction of the compiled program and the core that issues it.
+struct Statement {
+  std::string core, text; ///< "AIC", "load A_shared <- A"
+  SourceLocation location;
+};
+
 /// A compiled kernel: a host program with its launches. Immutable and safe to run from several threads.
 class Kernel {
 public:
@@ -140,6 +154,8 @@ public:
   std::string text(const std::string &stage) const;
   std::vector<std::string> stages() const;
   std::vector<SyncPoint> syncPoints() const;
+  std::vector<BufferPlace> buffers() const;
+  std::vector<Statement> statements() const;
 
 private:
   std::unique_ptr<Impl> impl;
