@@ -15,6 +15,7 @@ import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from sources import ROOT, project_files, relative
@@ -109,7 +110,10 @@ class Runner:
         if not folders:
             return Count()
         xml = self.scratch / "pytest.xml"
-        status = self.call(*(sys.executable, "-m", "pytest", "-q", f"--junitxml={xml}", *folders))
+        # Workers of pytest-xdist: a test that takes its process down is one failure, not the end.
+        parallel = ["-n", "auto"] if find_spec("xdist") else []
+        options = ["-q", *parallel, f"--junitxml={xml}"]
+        status = self.call(sys.executable, "-m", "pytest", *options, *folders)
         return self.junit(xml, status)
 
 
