@@ -60,6 +60,30 @@ func.func @nested_extent(%x: memref<8x8xf32, #g>) {
 
 #g = #tile.scope<global>
 
+#l = #tile.scope<local>
+
+func.func @variable_of_a_nested_loop(%x: memref<8x8xf32, #g>) {
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  tile.launch (%bx) in (%c1) {
+    %v = tile.alloc "v" : memref<f32, #l>
+    // expected-error @+1 {{scalar variable 'v' gets a value per point of a nested loop; use a tile}}
+    tile.parallel (%i) in (%c8) {
+      tile.parallel (%j) in (%c8) {
+        %a = tile.load %x[%i, %j] : memref<8x8xf32, #g> -> f32
+        tile.store %a, %v[] : f32, memref<f32, #l>
+      }
+      %b = tile.load %v[] : memref<f32, #l> -> f32
+      tile.store %b, %x[%i, %c1] : f32, memref<8x8xf32, #g>
+    }
+  }
+  return
+}
+
+// -----
+
+#g = #tile.scope<global>
+
 func.func @other_region(%x: memref<8xf32, #g>) {
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index

@@ -2,6 +2,8 @@
 // RUN: tilewright-run %s --set 1=iota > %t.before
 // RUN: tilewright-opt %s --tile-vectorize-parallel 2>/dev/null | tilewright-run --set 1=iota > %t.after
 // RUN: diff %t.before %t.after
+// RUN: tilewright-opt %s --tile-vectorize-parallel=plain | tilewright-run --set 1=iota > %t.plain
+// RUN: diff %t.before %t.plain
 
 // Indices: shifted, transposed, folded, through tables; stores that meet in one element.
 

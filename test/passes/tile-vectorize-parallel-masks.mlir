@@ -2,6 +2,8 @@
 // RUN: tilewright-run %s --set 3=5 --set 4=-3 > %t.before
 // RUN: tilewright-opt %s --tile-vectorize-parallel 2>/dev/null | tilewright-run --set 3=5 --set 4=-3 > %t.after
 // RUN: diff %t.before %t.after
+// RUN: tilewright-opt %s --tile-vectorize-parallel=plain | tilewright-run --set 3=5 --set 4=-3 > %t.plain
+// RUN: diff %t.before %t.plain
 
 // Branches, lane variables and loops inside.
 

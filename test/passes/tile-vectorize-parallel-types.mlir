@@ -2,6 +2,8 @@
 // RUN: tilewright-run %s > %t.before
 // RUN: tilewright-opt %s --tile-vectorize-parallel 2>/dev/null | tilewright-run > %t.after
 // RUN: diff %t.before %t.after
+// RUN: tilewright-opt %s --tile-vectorize-parallel=plain | tilewright-run > %t.plain
+// RUN: diff %t.before %t.plain
 
 // Signedness, narrow floats, conversions, comparisons of numbers that may be NaN.
 

@@ -2,6 +2,8 @@
 // RUN: tilewright-run %s --shape 0=100x96 --shape 1=100x96 --set 2=70 > %t.before
 // RUN: tilewright-opt %s --tile-vectorize-parallel | tilewright-run --shape 0=100x96 --shape 1=100x96 --set 2=70 > %t.after
 // RUN: diff %t.before %t.after
+// RUN: tilewright-opt %s --tile-vectorize-parallel=plain | tilewright-run --shape 0=100x96 --shape 1=100x96 --set 2=70 > %t.plain
+// RUN: diff %t.before %t.plain
 
 // Expressions, stores and masks that have a whole-tile form, each with the same result as lane by lane.
 

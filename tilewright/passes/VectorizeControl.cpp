@@ -276,6 +276,13 @@ LogicalResult Vectorizer::run() {
   computeDims();
   simplifyBranches(root, [&](Value value) { return !isUniform(value); });
   computeDims();
+  for (auto [variable, dims] : variableDims) {
+    if ((dims & ~context.active) == 0)
+      continue;
+    StringRef name = tile::nameOf(variable);
+    return root.emitOpError("scalar variable '")
+           << name << "' gets a value per point of a nested loop; use a tile";
+  }
   startVariables(context);
   if (failed(processBlock(root.getBody().front(), context)))
     return failure();

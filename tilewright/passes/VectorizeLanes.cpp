@@ -90,7 +90,7 @@ void Vectorizer::evaluateByLane(Operation *op, const View &dst, Context &context
       return evaluateByLane(op, dst, everywhere);
     }
     if (!plain && (loadByBlocks(load, dst, context) || loadByRows(load, dst, context) ||
-        loadThroughIndexTile(load, dst, context)))
+                   loadThroughIndexTile(load, dst, context)))
       return;
     fallback(op, loads[value].blocking);
   } else if (!plain) {
