@@ -127,8 +127,14 @@ class Runtime:
 
     def _name(self, value: Any, name: str) -> None:
         builder = building.active()
-        if builder is None or (isinstance(value, Buffer) and value.scope == "global"):
+        if builder is None:
             return
+        if isinstance(value, Buffer) and value.scope == "global":
+            # Of the global tensors only T.empty's take the variable's name, unless it is taken.
+            outputs = getattr(builder, "outputs", ())
+            if not any(value is made for made in outputs) or name in builder.parameter_names:
+                return
+            builder.parameter_names.add(name)
         named = builder.__dict__.setdefault("_named", {})
         if id(value) not in named:
             named[id(value)] = value

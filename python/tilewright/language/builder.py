@@ -48,6 +48,7 @@ class Builder:
         #: Names used by the kernel that only Expert authors use ("alloc_ub", "Scope", ...).
         self.expert_names: set[str] = set()
         self.outputs: list[Buffer] = []
+        self.parameter_names: set[str] = set()
 
     def __enter__(self) -> Builder:
         stack = getattr(_local, "stack", None)
@@ -70,6 +71,7 @@ class Builder:
     # -- parameters -----------------------------------------------------------------------------
 
     def add_tensor_param(self, name: str, annotation: TensorType) -> Buffer:
+        self.parameter_names.add(name)
         return self._tensor(name, annotation.shape, annotation.dtype, False)
 
     def add_output(self, name: str, shape: Any, element: Any) -> Buffer:
@@ -81,6 +83,7 @@ class Builder:
     def add_scalar_param(self, name: str, element: Any) -> Expr:
         from .expr import Expr
 
+        self.parameter_names.add(name)
         return Expr(self.core.add_scalar(name, check_supported(dtype(element))))
 
     def _tensor(self, name: str, shape: Any, element: DType, output: bool) -> Buffer:
