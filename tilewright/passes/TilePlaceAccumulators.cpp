@@ -549,8 +549,13 @@ bool Accumulator::isDeadAfter(Operation *op) const {
       next = next->getNextNode();
     return next;
   };
-  if (Operation *next = nextTouch(op->getNextNode()))
-    return kills(next, tile);
+  if (Operation *next = nextTouch(op->getNextNode())) {
+    auto loop = dyn_cast<scf::ForOp>(next);
+    if (!loop)
+      return kills(next, tile);
+    return kills(nextTouch(&loop.getBody()->front()), tile) &&
+           (runsAtLeastOnce(loop) || isDeadAfter(loop));
+  }
   Operation *parent = op->getParentOp();
   if (isa<LaunchOp>(parent))
     return true;
