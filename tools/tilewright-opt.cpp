@@ -14,6 +14,7 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "tilewright/passes/Passes.h"
+#include "tilewright/passes/Pipelines.h"
 #include "tilewright/tile/TileOps.h"
 #if __has_include("tilewright/npu/NpuOps.h")
 #include "tilewright/npu/NpuOps.h"
@@ -29,6 +30,7 @@ int main(int argc, char **argv) {
   registry.insert<tilewright::npu::NpuDialect>();
 #endif
   tilewright::passes::registerAllPasses();
+  tilewright::passes::registerPipelines();
   mlir::registerTransformsPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "tilewright optimizer driver\n", registry));
