@@ -1,5 +1,6 @@
 # make demo   install what is missing, build, run the example
 # make test   install what is missing, build, run every test
+# make docs   write the generated pages and what the snippets print
 # make deps   the system packages alone
 # Each step does nothing when there is nothing to do.
 
@@ -22,7 +23,7 @@ BUILD_REQUIRES := "cmake>=3.29" "ninja>=1.11" "nanobind>=2.4" "numpy>=1.26" "ml_
 TEST_REQUIRES := "torch==2.13.0" "pytest>=8" "pytest-timeout>=2.3" "pytest-xdist>=3.6" \
   "hypothesis>=6.100" "einops>=0.8" "rich>=13" "lit>=18" "ruff>=0.8"
 
-.PHONY: build demo test deps venv venv-test configure wheel format tidy clean
+.PHONY: build demo test docs deps venv venv-test configure wheel format tidy clean
 
 deps:
 	@missing=""; \
@@ -72,13 +73,16 @@ test: venv-test build
 	@cmake --build $(BUILD_DIR) --target tilewright-tests
 	@$(BIN)/python utils/run_tests.py --build $(BUILD_DIR)
 
+docs: venv-test build
+	@for script in gen_dialect_docs gen_api_table gen_doc_outputs; do $(BIN)/python utils/$$script.py; done
+
 wheel: venv
 	$(BIN)/python -m pip wheel . --no-deps -w dist
 
 format:
 	clang-format-19 -i $$(git ls-files '*.cpp' '*.h')
-	$(BIN)/ruff format python utils test
-	$(BIN)/ruff check --fix python utils test
+	$(BIN)/ruff format python utils test examples bench
+	$(BIN)/ruff check --fix python utils test examples bench
 
 clean:
 	rm -rf build build-release build-wheel dist

@@ -28,7 +28,7 @@ SECTION = re.compile(r"^//===-+ (?P<title>.+?) -+===//$", re.M)
 
 def tool(name: str) -> str:
     """Path of an LLVM 19 tool; exits when there is none."""
-    for place in (f"{name}-19", f"/usr/lib/llvm-19/bin/{name}", name):
+    for place in (f"{name}-19", name):
         if found := shutil.which(place):
             return found
     sys.exit(f"{name} 19 was not found; `make deps` installs it")

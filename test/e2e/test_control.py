@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from harness import Program, check, compile_kernel, findings_text, integers, randn, wide
 
 import tilewright as tilelang
 import tilewright.language as T
+from harness import Program, check, compile_kernel, findings_text, integers, randn, wide
 
 
 @tilelang.jit
@@ -30,11 +30,21 @@ def dynamic_add(A, B, block):
 
 @pytest.mark.parametrize("size", [1, 31, 64, 100, 1000])
 def test_dynamic_size(size):
-    check(dynamic_add, [randn(size, np.float32, 1), randn(size, np.float32, 2)], lambda a, b: a + b, block=64)
+    check(
+        dynamic_add,
+        [randn(size, np.float32, 1), randn(size, np.float32, 2)],
+        lambda a, b: a + b,
+        block=64,
+    )
 
 
 def test_empty_grid():
-    check(dynamic_add, [np.zeros(0, np.float32), np.zeros(0, np.float32)], lambda a, b: a + b, block=64)
+    check(
+        dynamic_add,
+        [np.zeros(0, np.float32), np.zeros(0, np.float32)],
+        lambda a, b: a + b,
+        block=64,
+    )
 
 
 @tilelang.jit
@@ -59,8 +69,16 @@ def dynamic_matmul(A, B, bm, bn, bk):
 @pytest.mark.parametrize("size", [(64, 64, 64), (33, 50, 70), (10, 20, 0), (1, 1, 1)])
 def test_dynamic_matmul(size):
     m, n, k = size
-    check(dynamic_matmul, [randn((m, k), seed=1), randn((k, n), seed=2)],
-          lambda a, b: wide(a)[0] @ wide(b)[0], rtol=1e-3, atol=1e-3, bm=32, bn=32, bk=32)
+    check(
+        dynamic_matmul,
+        [randn((m, k), seed=1), randn((k, n), seed=2)],
+        lambda a, b: wide(a)[0] @ wide(b)[0],
+        rtol=1e-3,
+        atol=1e-3,
+        bm=32,
+        bn=32,
+        bk=32,
+    )
 
 
 @tilelang.jit
@@ -88,8 +106,15 @@ def test_trips(trips, stages):
             total = total * np.float32(0.5) + a[8 * k : 8 * k + 8]
         return total
 
-    check(pipelined_copy, [randn((max(trips, 1) * 8, 32), np.float32)], reference, seeds=2, trips=trips, stages=stages,
-          rows=8)
+    check(
+        pipelined_copy,
+        [randn((max(trips, 1) * 8, 32), np.float32)],
+        reference,
+        seeds=2,
+        trips=trips,
+        stages=stages,
+        rows=8,
+    )
 
 
 @tilelang.jit
@@ -284,8 +309,12 @@ def branch_on_block(A, flag, N):
 
 def test_branches():
     flags = np.array([0, 1, 0, 5], np.int32)
-    check(branch_on_block, [randn((4, 40), np.float32), flags],
-          lambda a, f: np.stack([a[0] + 1, np.full(40, 3.0), -a[2], np.full(40, 3.0)]), N=40)
+    check(
+        branch_on_block,
+        [randn((4, 40), np.float32), flags],
+        lambda a, f: np.stack([a[0] + 1, np.full(40, 3.0), -a[2], np.full(40, 3.0)]),
+        N=40,
+    )
 
 
 @tilelang.jit
@@ -302,8 +331,15 @@ def histogram(A, C, N, bins):
 
 def test_atomic_elements():
     values = integers(100, 0, 8)
-    check(histogram, [values, np.zeros(8, np.int32)],
-          lambda a, c: (a, np.bincount(a, minlength=8).astype(np.int32)), rtol=0, atol=0, N=100, bins=8)
+    check(
+        histogram,
+        [values, np.zeros(8, np.int32)],
+        lambda a, c: (a, np.bincount(a, minlength=8).astype(np.int32)),
+        rtol=0,
+        atol=0,
+        N=100,
+        bins=8,
+    )
 
 
 @tilelang.jit
@@ -321,7 +357,9 @@ def split_sum(A, C, M, N, dtype):
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int32"])
 def test_atomic_tiles(dtype):
     a = integers((50, 40), -9, 9, dtype)
-    check(split_sum, [a, np.ones(40, dtype)], lambda a, c: (a, a.sum(0) + 1), M=50, N=40, dtype=dtype)
+    check(
+        split_sum, [a, np.ones(40, dtype)], lambda a, c: (a, a.sum(0) + 1), M=50, N=40, dtype=dtype
+    )
 
 
 @tilelang.jit
@@ -343,8 +381,18 @@ def split_k(A, B, C, M, N, K, parts, bk):
 
 
 def test_split_k():
-    check(split_k, [randn((32, 128), seed=1), randn((128, 48), seed=2), np.zeros((32, 48), np.float32)],
-          lambda a, b, c: (a, b, wide(a)[0] @ wide(b)[0]), rtol=1e-3, atol=1e-3, M=32, N=48, K=128, parts=4, bk=16)
+    check(
+        split_k,
+        [randn((32, 128), seed=1), randn((128, 48), seed=2), np.zeros((32, 48), np.float32)],
+        lambda a, b, c: (a, b, wide(a)[0] @ wide(b)[0]),
+        rtol=1e-3,
+        atol=1e-3,
+        M=32,
+        N=48,
+        K=128,
+        parts=4,
+        bk=16,
+    )
 
 
 @tilelang.jit
@@ -446,7 +494,9 @@ def asserting(A, N):
 
 def test_assert():
     check(asserting, [np.arange(1, 6, dtype=np.int32)], lambda a: a, N=5)
-    bad = Program(compile_kernel(asserting, [np.zeros(5, np.int32)], {"N": 5}, 2), [np.zeros(5, np.int32)])
+    bad = Program(
+        compile_kernel(asserting, [np.zeros(5, np.int32)], {"N": 5}, 2), [np.zeros(5, np.int32)]
+    )
     for engine in ("interpreter", "simulator"):
         report = bad.run(engine=engine).report
         assert not report["ok"]
