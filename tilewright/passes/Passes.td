@@ -88,7 +88,7 @@ def TileSplitRows : Pass<"tile-split-rows", "::mlir::func::FuncOp"> {
   let summary = "cut the vector work of a mixed kernel over the two vector cores";
   let description = [{
     Needs: tile-split-cores.
-    Guarantees: UB tiles along one class of tied dimensions carry `tile.split_dim` and `tile.split_rows` (rows of the first
+    Guarantees: UB tiles along classes of tied dimensions carry `tile.split_dim` and `tile.split_rows` (rows of the first
     core). Everything else is done by both cores, and stored by the first.
 
     Example: test/passes/tile-split-rows.mlir.

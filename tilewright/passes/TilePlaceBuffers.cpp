@@ -115,11 +115,8 @@ void Placer::place(AllocOp alloc) {
   SmallVector<Operation *> writers, flexible;
   bool vectorReads = false, cubeWrites = false, vectorWrites = scopeOf(alloc) == Scope::UB;
   forEachAccess(alloc, [&](AccessInterface op, unsigned box) {
-    if (auto gemm = dyn_cast<GemmOp>(op.getOperation())) {
-      if (!llvm::is_contained(gemms, gemm))
-        gemms.push_back(gemm);
+    if (isa<GemmOp>(op.getOperation()))
       return;
-    }
     if (!writes(op.getAccessKind(box))) {
       vectorReads = true;
       return;
@@ -131,6 +128,10 @@ void Placer::place(AllocOp alloc) {
       cubeWrites = true;
     else
       vectorWrites = true;
+  });
+  launch.walk([&](GemmOp gemm) { // in program order
+    if (llvm::is_contained(gemm.getBuffers(), alloc.getResult()))
+      gemms.push_back(gemm);
   });
   if (gemms.empty())
     return setScope(alloc, Scope::UB);

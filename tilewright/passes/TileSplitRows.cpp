@@ -40,8 +40,8 @@ public:
     launch.walk([&](AccessInterface op) { visit(op); });
   }
 
-  /// The class with most work; -1 when every one is pinned.
-  int64_t best() {
+  /// Classes to cut, those with most work first; no tile has dimensions of two of them.
+  SmallVector<unsigned> choose() {
     llvm::MapVector<unsigned, int64_t> total;
     llvm::DenseMap<unsigned, bool> fixed;
     for (unsigned node = 0; node < parent.size(); ++node) {
@@ -54,11 +54,25 @@ public:
         for (unsigned b = a + 1; b < rank; ++b)
           if (find(node + a) == find(node + b))
             fixed[find(node + a)] = true;
-    int64_t choice = -1;
+    SmallVector<unsigned> order, chosen;
     for (auto [root, work] : total)
-      if (!fixed[root] && work > 0 && (choice < 0 || work > total[choice]))
-        choice = root;
-    return choice;
+      if (!fixed[root] && work > 0)
+        order.push_back(root);
+    llvm::sort(order, [&](unsigned a, unsigned b) {
+      return total[a] != total[b] ? total[a] > total[b] : a < b;
+    });
+    llvm::DenseSet<Value> cut;
+    for (unsigned root : order) {
+      SmallVector<Value> members;
+      for (auto [alloc, node] : first)
+        if (dimIn(alloc, root) >= 0)
+          members.push_back(alloc);
+      if (llvm::any_of(members, [&](Value member) { return cut.contains(member); }))
+        continue;
+      cut.insert(members.begin(), members.end());
+      chosen.push_back(root);
+    }
+    return chosen;
   }
 
   /// Dimension of `alloc` in class `root`, -1 for none.
@@ -190,28 +204,26 @@ struct TileSplitRowsPass : passes::impl::TileSplitRowsBase<TileSplitRowsPass> {
       if (!cube || !vector)
         return;
       RowLattice lattice(launch);
-      int64_t root = lattice.best();
-      if (root < 0) {
+      SmallVector<unsigned> roots = lattice.choose();
+      if (roots.empty())
         remark(launch, kPass, "missed")
             << "no dimension can be cut over the two vector cores: both do all the vector work";
-        return;
+      for (unsigned root : roots) {
+        int64_t extent = lattice.extentOf(root), half = llvm::divideCeil(extent, 2);
+        unsigned count = 0;
+        launch.walk([&](AllocOp alloc) {
+          int64_t dim = scopeOf(alloc) == Scope::UB ? lattice.dimIn(alloc, root) : -1;
+          if (dim < 0)
+            return;
+          Builder builder(&getContext());
+          alloc->setAttr(kSplitDimAttr, builder.getI64IntegerAttr(dim));
+          alloc->setAttr(kSplitRowsAttr, builder.getI64IntegerAttr(half));
+          ++count;
+        });
+        remark(launch, kPass, "applied")
+            << "vector work is cut over two cores: " << half << " and " << extent - half << " of "
+            << extent << " rows, " << count << " tiles";
       }
-      int64_t extent = lattice.extentOf(root), half = llvm::divideCeil(extent, 2);
-      unsigned count = 0;
-      launch.walk([&](AllocOp alloc) {
-        if (scopeOf(alloc) != Scope::UB)
-          return;
-        int64_t dim = lattice.dimIn(alloc, root);
-        if (dim < 0)
-          return;
-        Builder builder(&getContext());
-        alloc->setAttr(kSplitDimAttr, builder.getI64IntegerAttr(dim));
-        alloc->setAttr(kSplitRowsAttr, builder.getI64IntegerAttr(half));
-        ++count;
-      });
-      remark(launch, kPass, "applied")
-          << "vector work is cut over two cores: " << half << " and " << extent - half << " of "
-          << extent << " rows, " << count << " tiles";
     });
   }
 };
