@@ -173,7 +173,7 @@ void Checker::inGm(int lane, uint32_t tick, const Prepared &prepared, unsigned o
   const Clock &clock = order.clock(lane);
   std::string place = isWorkspace ? "the workspace" : "tensor " + program.tensors[index].name;
 
-  auto inCell = [&](GmShadow::CellEntries &entries, uint16_t low, uint16_t high) {
+  auto inCell = [&](CellEntries &entries, uint16_t low, uint16_t high) {
     bool isCovered = !isWorkspace || isWrite;
     for (size_t i = 0; i < entries.size();) {
       GmEntry &entry = entries[i];

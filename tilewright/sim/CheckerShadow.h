@@ -74,12 +74,48 @@ private:
 
 /// Accesses to a stretch of GM.
 struct GmEntry {
-  uint16_t low = 0, high = 0; ///< bytes within the cell
-  uint8_t lane = 0;
-  bool isWrite = false, isAtomic = false;
-  uint32_t tick = 0;
-  int32_t block = -1;
-  int32_t location = -1;
+  uint16_t low, high; ///< bytes within the cell
+  uint8_t lane;
+  bool isWrite, isAtomic;
+  uint32_t tick;
+  int32_t block;
+  int32_t location;
+};
+
+/// The accesses to one cell, in no order. Most cells see a write and at most a read: two have room
+/// in the object itself.
+class CellEntries {
+public:
+  size_t size() const { return more.empty() ? count : more.size(); }
+  bool empty() const { return size() == 0; }
+  GmEntry *begin() { return more.empty() ? few.data() : more.data(); }
+  GmEntry *end() { return begin() + size(); }
+  GmEntry &operator[](size_t index) { return begin()[index]; }
+  GmEntry &back() { return end()[-1]; }
+
+  void push_back(const GmEntry &entry) {
+    if (more.empty() && count < few.size()) {
+      few[count++] = entry;
+      return;
+    }
+    if (more.empty()) {
+      more.assign(few.begin(), few.end());
+      count = 0;
+    }
+    more.push_back(entry);
+  }
+
+  void pop_back() {
+    if (more.empty())
+      --count;
+    else
+      more.pop_back();
+  }
+
+private:
+  std::array<GmEntry, 2> few;
+  uint32_t count = 0;
+  std::vector<GmEntry> more; ///< all of them once there are too many
 };
 
 /// Shadow of the GM that some block writes: 512-byte cells, each a short list of byte ranges, in
@@ -89,7 +125,6 @@ public:
   static constexpr int64_t kCell = 512;
   static constexpr int64_t kPageCells = 128;
 
-  using CellEntries = std::vector<GmEntry>;
   struct Page {
     std::array<CellEntries, kPageCells> cells;
   };
@@ -104,7 +139,7 @@ public:
   CellEntries &cell(Tensor &tensor, int64_t index) {
     std::unique_ptr<Page> &page = tensor.pages[size_t(index / kPageCells)];
     if (!page)
-      page = std::make_unique<Page>();
+      page = std::make_unique_for_overwrite<Page>();
     return page->cells[size_t(index % kPageCells)];
   }
 };

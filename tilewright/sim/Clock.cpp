@@ -14,7 +14,7 @@ namespace tilewright::sim {
 namespace {
 
 constexpr unsigned kAll = static_cast<unsigned>(Pipe::All);
-constexpr unsigned kFlagIds = 64; ///< per pipe pair or pair of cores; larger ids share places
+constexpr unsigned kFlagIds = 16; ///< per pipe pair or pair of cores; larger ids share places
 
 unsigned index(Pipe pipe) { return static_cast<unsigned>(pipe); }
 

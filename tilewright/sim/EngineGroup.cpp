@@ -68,6 +68,7 @@ Group::Group(const Launch &launch, int64_t number, GroupMemory &memory, GroupScr
     core.context.coreId = number;
     core.context.coreCount = launch.coreCount;
     core.context.subCoreId = hasAic && index > 0 ? index - 1 : 0;
+    core.records.records.reserve(scratch.numRecords[size_t(index)]);
     core.records.kind = core.kind;
     core.records.group = int32_t(number);
     core.records.sub = int32_t(core.context.subCoreId);
@@ -491,6 +492,8 @@ void Group::finish() {
         });
     }
   }
-  for (CoreRun &core : cores)
+  for (CoreRun &core : cores) {
     scratch.prepared[size_t(core.index)] = std::move(core.prepared);
+    scratch.numRecords[size_t(core.index)] = core.records.records.size();
+  }
 }

@@ -71,6 +71,7 @@ struct GroupScratch {
   explicit GroupScratch(const machine::Machine &chip) : costs(chip) {}
 
   std::array<std::vector<Prepared>, kGroupCores> prepared;
+  std::array<size_t, kGroupCores> numRecords{}; ///< of the group before, as a guess
   ShadowSet shadows;
   CostCache costs;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <mutex>
 
 namespace tilewright::sim {
 namespace {
@@ -21,6 +22,31 @@ uint64_t picked(uint64_t group, unsigned sampleShift) {
   return sampleShift ? (group * 0x9E3779B97F4A7C15u) >> (64 - sampleShift) : 0;
 }
 
+/// Empty entries of the last cache, kept because fresh pages are slow: a launch touches few sets.
+class EntryStore {
+public:
+  static std::vector<uint64_t> take(size_t count) {
+    std::lock_guard lock(mutex());
+    if (kept().size() == count)
+      return std::move(kept());
+    return std::vector<uint64_t>(count, 0);
+  }
+  static void giveBack(std::vector<uint64_t> entries) {
+    std::lock_guard lock(mutex());
+    kept() = std::move(entries);
+  }
+
+private:
+  static std::mutex &mutex() {
+    static auto *instance = new std::mutex;
+    return *instance;
+  }
+  static std::vector<uint64_t> &kept() {
+    static auto *instance = new std::vector<uint64_t>;
+    return *instance;
+  }
+};
+
 } // namespace
 
 L2Cache::L2Cache(const machine::Machine &chip, unsigned sampleShift)
@@ -31,7 +57,13 @@ L2Cache::L2Cache(const machine::Machine &chip, unsigned sampleShift)
   const double lines = static_cast<double>(chip.l2Bytes) * chip.l2EffectiveFraction /
                        chip.l2LineBytes / static_cast<double>(1u << sampleShift);
   sets = std::max<uint64_t>(1, static_cast<uint64_t>(lines / ways));
-  entries.assign(sets * ways, 0);
+  entries = EntryStore::take(sets * ways);
+}
+
+L2Cache::~L2Cache() {
+  for (uint32_t set : touchedSets)
+    std::fill_n(entries.begin() + std::ptrdiff_t(set * uint64_t(ways)), ways, 0);
+  EntryStore::giveBack(std::move(entries));
 }
 
 L2Access L2Cache::access(const GmTraffic &traffic, bool write) {
@@ -119,6 +151,8 @@ void L2Cache::touchLine(uint64_t line, unsigned sectors, bool write, L2Access &r
   // The high half of the hash times the number of sets picks one without a division.
   const uint64_t set = ((mix(line ^ 0x5851F42Du) >> 32) * sets) >> 32;
   uint64_t *entry = &entries[set * ways];
+  if (!entry[0])
+    touchedSets.push_back(static_cast<uint32_t>(set));
   const uint64_t tag = line + 1; // 0 is a free place
   unsigned way = 0;
   while (way < ways && entry[way] && entry[way] >> 16 != tag)

@@ -25,6 +25,9 @@ struct L2Access {
 class L2Cache {
 public:
   L2Cache(const machine::Machine &chip, unsigned sampleShift);
+  ~L2Cache();
+  L2Cache(const L2Cache &) = delete;
+  L2Cache &operator=(const L2Cache &) = delete;
 
   L2Access access(const GmTraffic &traffic, bool write);
 
@@ -41,6 +44,7 @@ private:
   /// Per set its lines, most recent first: line << 16 | valid sectors << 8 | dirty sectors; 0 is
   /// free.
   std::vector<uint64_t> entries;
+  std::vector<uint32_t> touchedSets; ///< those that are not empty
 };
 
 } // namespace tilewright::sim
