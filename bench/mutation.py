@@ -25,22 +25,23 @@ from harness import Outcome, Program, bits, compile_kernel, randn  # noqa: E402
 from kernels import attention, example  # noqa: E402
 
 RACES = ("read-after-write", "write-after-read", "write-after-write")
-#: Kernel -> (function, shapes of the inputs, fixed arguments); every loop turns several times.
+#: Kernel -> (function, shapes of the inputs, fixed arguments). 44 blocks on 20 cores: each core has
+#: two at least, and every inner loop turns several times.
 KERNELS: dict[str, Any] = {
     "matmul_softmax": (
         lambda: example("matmul_softmax").matmul_softmax,
-        [(64, 96), (96, 128)],
+        [(1408, 96), (96, 96)],
         {"block_M": 32, "block_N": 32, "block_K": 32},
     ),
     "attention": (
         lambda: attention,
-        [(2, 64, 32), (2, 128, 32), (2, 128, 32)],
-        {"heads": 2, "block_q": 32, "block_k": 32, "causal": False, "stages": 2},
+        [(4, 352, 32), (4, 96, 32), (4, 96, 32)],
+        {"heads": 4, "block_q": 32, "block_k": 32, "causal": False, "stages": 2},
     ),
     "attention_causal": (
         lambda: attention,
-        [(1, 128, 32), (1, 128, 32), (1, 128, 32)],
-        {"heads": 1, "block_q": 32, "block_k": 32, "causal": True, "stages": 2},
+        [(11, 128, 32), (11, 128, 32), (11, 128, 32)],
+        {"heads": 11, "block_q": 32, "block_k": 32, "causal": True, "stages": 2},
     ),
 }
 

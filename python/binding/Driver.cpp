@@ -183,7 +183,8 @@ nb::tuple compile(nb::handle module, const std::string &chip, const std::string 
 
 nb::dict run(const Kernel &kernel, const nb::sequence &list, const std::string &engine,
              const std::string &stage, bool time, bool check, std::optional<uint64_t> delaySeed,
-             const std::string &traceFile, int numThreads, int mutant, bool holdProducer) {
+             const std::string &traceFile, int numThreads, int mutant, bool holdProducer,
+             int64_t maxInstructions) {
   if (engine != "simulator" && engine != "interpreter")
     throw nb::value_error("engine must be 'simulator' or 'interpreter'");
   driver::RunOptions options;
@@ -194,6 +195,7 @@ nb::dict run(const Kernel &kernel, const nb::sequence &list, const std::string &
   options.delaySeed = delaySeed;
   options.traceFile = traceFile;
   options.numThreads = numThreads;
+  options.maxInstructions = maxInstructions;
   options.mutant = mutant;
   options.holdProducer = holdProducer;
   auto given = arguments(list);
@@ -243,30 +245,33 @@ void defineDriver(nb::module_ &m) {
           "Shapes of all outputs, and what is wrong with the arguments (empty when nothing is).")
       .def("run", &run, "arguments"_a, "engine"_a = "simulator", "stage"_a = "", "time"_a = false,
            "check"_a = false, "delay_seed"_a.none() = nb::none(), "trace_file"_a = "",
-           "num_threads"_a = 0, "mutant"_a = -1, "hold_producer"_a = false)
+           "num_threads"_a = 0, "mutant"_a = -1, "hold_producer"_a = false,
+           "max_instructions"_a = 0)
       .def("text", &Kernel::text)
       .def("stages", &Kernel::stages)
-      .def("sync_points", [](const Kernel &kernel) {
-        nb::list list;
-        for (const driver::SyncPoint &point : kernel.syncPoints())
-          list.append(nb::make_tuple(point.text, location(point.location)));
-        return list;
-      })
-      .def("buffers", [](const Kernel &kernel) {
-        nb::list list;
-        for (const driver::BufferPlace &place : kernel.buffers()) {
-          nb::dict entry;
-          entry["name"] = place.name;
-          entry["core"] = place.core;
-          entry["space"] = place.space;
-          entry["address"] = place.address;
-          entry["bytes"] = place.bytes;
-          entry["slots"] = place.slots;
-          entry["location"] = location(place.location);
-          list.append(entry);
-        }
-        return list;
-      })
+      .def("sync_points",
+           [](const Kernel &kernel) {
+             nb::list list;
+             for (const driver::SyncPoint &point : kernel.syncPoints())
+               list.append(nb::make_tuple(point.text, location(point.location)));
+             return list;
+           })
+      .def("buffers",
+           [](const Kernel &kernel) {
+             nb::list list;
+             for (const driver::BufferPlace &place : kernel.buffers()) {
+               nb::dict entry;
+               entry["name"] = place.name;
+               entry["core"] = place.core;
+               entry["space"] = place.space;
+               entry["address"] = place.address;
+               entry["bytes"] = place.bytes;
+               entry["slots"] = place.slots;
+               entry["location"] = location(place.location);
+               list.append(entry);
+             }
+             return list;
+           })
       .def("statements", [](const Kernel &kernel) {
         nb::list list;
         for (const driver::Statement &statement : kernel.statements())

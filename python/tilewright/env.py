@@ -76,6 +76,7 @@ class RunSettings:
     delay_seed: int | None
     trace_file: str
     num_threads: int
+    max_instructions: int  #: of one core, before a run counts as endless; 0: the default
 
 
 def compile_settings() -> CompileSettings:
@@ -103,4 +104,5 @@ def run_settings() -> RunSettings:
         delay_seed=_integer("DELAY", None),
         trace_file=os.environ.get(PREFIX + "TRACE", ""),
         num_threads=_integer("NUM_THREADS", 0) or 0,
+        max_instructions=_integer("MAX_INSTRUCTIONS", 0) or 0,
     )

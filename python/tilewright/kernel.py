@@ -244,6 +244,7 @@ class Kernel:
             delay_seed=settings.delay_seed,
             trace_file=trace_file,
             num_threads=settings.num_threads,
+            max_instructions=settings.max_instructions,
         )
         self.last_report = report
         if report["printed"]:

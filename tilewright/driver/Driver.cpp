@@ -275,7 +275,10 @@ RunReport Kernel::Impl::interpret(const std::vector<Argument> &arguments, const 
   std::vector<interp::Argument> values;
   for (const Argument &argument : arguments)
     values.push_back({argument.data, argument.shape, argument.integer, argument.real});
-  interp::Outcome outcome = interp::interpret(hostFunction(*module), values, symbols);
+  interp::Options limits;
+  if (run.maxInstructions > 0)
+    limits.maxSteps = run.maxInstructions;
+  interp::Outcome outcome = interp::interpret(hostFunction(*module), values, symbols, limits);
   report.ok = outcome.ok;
   report.error = outcome.error;
   if (!outcome.ok)
@@ -328,6 +331,8 @@ RunReport Kernel::Impl::simulate(const std::vector<Argument> &arguments, const s
     options.trace = !run.traceFile.empty();
     options.delaySeed = run.delaySeed;
     options.numThreads = run.numThreads;
+    if (run.maxInstructions > 0)
+      options.maxInstructions = run.maxInstructions;
     if (run.mutant >= 0)
       forEachSync(launches, [&](size_t at, sim::CoreKind core, size_t code, const sim::Insn &insn) {
         if (mutant-- == 0 && at == index)

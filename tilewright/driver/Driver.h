@@ -79,6 +79,7 @@ struct RunOptions {
   std::optional<uint64_t> delaySeed;
   std::string traceFile;
   int numThreads = 0;
+  int64_t maxInstructions = 0; ///< watchdog: scalar instructions of a core, interpreted element operations; 0: the default
   /// Testing: break synchronisation instruction `mutant` (see Kernel::syncPoints); -1 none.
   int mutant = -1;
   bool holdProducer = false;
