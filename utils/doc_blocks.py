@@ -7,8 +7,9 @@
     ```text output          what the blocks since the last output have printed; any language
     ```sh skip="reason"     is not run
 
-Blocks in other languages are only shown. A page runs from top to bottom in an empty folder of its
-own, with `tilewright`, `python` and the tools of the build tree on the path.
+Blocks in other languages are only shown. A page runs from top to bottom in a folder of its own that
+looks like the root of a checkout, with `tilewright`, `python` and the tools of the build tree on
+the path.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ FENCE = re.compile(
     r"^(?P<ticks>`{3,})(?P<info>[^`\n]*)\n(?P<body>.*?)^(?P=ticks)[ \t]*$", re.M | re.S
 )
 RUNNABLE = ("python", "sh")
+#: Folders of the project that blocks may read.
+LINKED = ("tilewright", "examples", "test", "utils", "docs")
 #: Where the pages are. Dated notes of docs/design are history: they need not run any more.
 FOLDERS = ("README.md", "CONTRIBUTING.md", "docs", "docs/guides")
 
@@ -108,6 +111,8 @@ def run_page(page: Path, build: Path) -> str:
     with tempfile.TemporaryDirectory(prefix="tilewright-docs-") as name:
         folder = Path(name)
         variables = environment(folder, build)
+        for linked in LINKED:
+            (folder / linked).symlink_to(ROOT / linked)
         printed = ""
         for block in blocks(text):
             if block.is_output:
@@ -123,7 +128,7 @@ def run_page(page: Path, build: Path) -> str:
 
 def run_block(page: Path, block: Block, folder: Path, variables: dict[str, str]) -> str:
     """What a block prints. A command that should fail says so: `command || true`."""
-    name = f"block{block.line}"
+    name = "example"
     if block.language == "python":
         (folder / f"{name}.py").write_text(block.body)
         command = [sys.executable, f"{name}.py"]
