@@ -171,6 +171,19 @@ func.func @indices(%x: memref<128xf32, #g> {tile.name = "x"}, %idx: memref<32xi3
       %d = tile.load %t[%i, %j] : memref<128x32xf32, #s> -> f32
       tile.store %d, %kv[%k, %j] : f32, memref<64x32xf32, #g>
     }
+    // A branch that no lane takes runs no block of its folded index.
+    tile.parallel (%i) in (%c32) {
+      %never = arith.cmpi sge, %i, %c128 : index
+      %d = scf.if %never -> (f32) {
+        %k = arith.divsi %i, %c12 : index
+        %e = tile.load %b[%k] : memref<128xf32, #s> -> f32
+        scf.yield %e : f32
+      } else {
+        %e = tile.load %y[%i] : memref<128xf32, #s> -> f32
+        scf.yield %e : f32
+      }
+      tile.store %d, %y[%i] : f32, memref<128xf32, #s>
+    }
     // A scatter stays scalar.
     // CHECK: scf.for
     // CHECK: tile.store %{{.*}}, %[[W]][

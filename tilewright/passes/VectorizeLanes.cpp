@@ -276,7 +276,8 @@ bool Vectorizer::loadByBlocks(tile::LoadOp op, const View &dst, Context &context
     return false;
   DenseMap<Value, Affine> saved = affine;
   OpBuilder::InsertionGuard guard(builder);
-  Value turns = math.constant((bounds[dim] + block - 1) / block);
+  auto known = tile::constantOf(math.add(context.domain.lo[dim], context.domain.size[dim]));
+  Value turns = math.constant((known.value_or(bounds[dim]) + block - 1) / block);
   auto loop = builder.create<scf::ForOp>(math.location, math.constant(0), turns, math.constant(1));
   builder.setInsertionPointToStart(loop.getBody());
   Value first = math.mul(loop.getInductionVar(), block);
