@@ -14,6 +14,7 @@ PRESET ?= dev
 BUILD_DIR := $(if $(filter dev,$(PRESET)),build,build-$(PRESET))
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
+TARGETS := _core tilewright-opt
 export PATH := $(BIN):$(PATH)
 
 PACKAGES := libmlir-19-dev mlir-19-tools llvm-19-dev libzstd-dev \
@@ -51,7 +52,7 @@ venv: | deps
 venv-test: venv
 	@want='$(TEST_REQUIRES)'; \
 	if [ "$$(cat $(VENV)/.test-requires 2>/dev/null)" != "$$want" ]; then \
-	  echo "== Python packages of tests and demo (PyTorch among them)"; \
+	  echo "== Python packages of the tests (PyTorch among them)"; \
 	  $(BIN)/python -m pip install -q $(TEST_REQUIRES); \
 	  echo "$$want" > $(VENV)/.test-requires; \
 	fi
@@ -64,10 +65,11 @@ configure: venv
 # Python sources are used where they are; .venv/bin/tilewright is the built tree's.
 build: configure
 	@echo "== building in $(BUILD_DIR)"
-	@cmake --build $(BUILD_DIR) --target _core tilewright-opt
+	@cmake --build $(BUILD_DIR) --target $(TARGETS)
 	@$(BIN)/python utils/link_venv.py $(BUILD_DIR)
 
-demo: venv-test build
+demo: TARGETS := _core
+demo: build
 	@$(BIN)/tilewright run examples/matmul_softmax.py
 
 test: venv-test build

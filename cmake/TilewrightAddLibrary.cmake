@@ -41,7 +41,13 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 find_program(TILEWRIGHT_CCACHE ccache)
 if(TILEWRIGHT_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER
-    env CCACHE_SLOPPINESS=pch_defines,time_macros ${TILEWRIGHT_CCACHE})
+    env CCACHE_SLOPPINESS=pch_defines,time_macros)
+  if(NOT TILEWRIGHT_PCH)
+    # Without paths of its own in the objects, one checkout finds another's.
+    list(APPEND CMAKE_CXX_COMPILER_LAUNCHER
+      CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1)
+  endif()
+  list(APPEND CMAKE_CXX_COMPILER_LAUNCHER ${TILEWRIGHT_CCACHE})
 endif()
 
 # Language rules of the whole project. Floating point means what the source says
