@@ -1,0 +1,447 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random kernels through the end-to-end harness: every engine, stage, level and order must agree.
+
+    python test/fuzz/kernel_fuzz.py [--start 0] [--count 200] [--seconds 600] [--seeds 3]
+    python test/fuzz/kernel_fuzz.py --seed 17 [--shrink]     # one seed, shown; made smaller
+
+A kernel multiplies, reduces and works element by element on a handful of tiles, in nested and
+consecutive loops with fixed and run-time bounds, over tensors whose sizes need not divide. It has
+no reference: the interpreter's result as built is compared with all others. Kernels that the
+compiler refuses with a reason are counted and left out. Exit status 1 if any seed fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import random
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
+
+from harness import check, randn  # noqa: E402
+
+from tilewright.errors import CompileError, InternalError  # noqa: E402
+
+HEAD = """# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import tilewright as tilelang
+import tilewright.language as T
+
+
+"""
+
+
+@dataclass
+class Statement:
+    """A line of the kernel, with a body when it opens a block."""
+
+    line: str
+    body: list[Statement] | None = None
+
+    def lines(self, depth: int) -> Iterator[str]:
+        yield "    " * depth + self.line
+        for inner in self.body or ():
+            yield from inner.lines(depth + 1)
+        if self.body == []:
+            yield "    " * (depth + 1) + "pass"
+
+
+@dataclass
+class Case:
+    """A kernel and its sizes."""
+
+    seed: int
+    sizes: dict[str, int]  #: M, N, K, bm, bn, bk
+    dynamic: bool
+    count: int  #: the run-time bound
+    prologue: list[str] = field(default_factory=list)
+    body: list[Statement] = field(default_factory=list)
+
+    def text(self) -> str:
+        s = self.sizes
+        shape = {n: n if self.dynamic else str(s[n]) for n in ("M", "N", "K")}
+        lines = ["@tilelang.jit", "def kernel(A, B, X, V, count):"]
+        if self.dynamic:
+            lines.append('    M, N, K = T.dynamic("M, N, K")')
+        M, N, K = shape["M"], shape["N"], shape["K"]
+        lines += [
+            f'    A: T.Tensor(({M}, {K}), "float16")',
+            f'    B: T.Tensor(({K}, {N}), "float16")',
+            f'    X: T.Tensor(({M}, {N}), "float32")',
+            f'    V: T.Tensor(({N},), "float32")',
+            "    count: T.int32",
+            f'    O = T.empty(({M}, {N}), "float32")',
+            f'    H = T.empty(({M}, {N}), "float16")',
+            f'    Q = T.empty((T.ceildiv({N}, {s["bn"]}), {M}, {s["bk"]}), "float32")',
+            f"    with T.Kernel(T.ceildiv({N}, {s['bn']}), T.ceildiv({M}, {s['bm']}), threads=128) as (bx, by):",
+        ]
+        lines += ["        " + line for line in self.prologue]
+        for statement in self.body:
+            lines += statement.lines(2)
+        lines.append("    return O, H, Q")
+        return HEAD + "\n".join(lines) + "\n"
+
+    def inputs(self) -> list[Any]:
+        M, N, K = (self.sizes[n] for n in ("M", "N", "K"))
+        rows = [randn((M, K), seed=1), randn((K, N), seed=2), randn((M, N), "float32", 3)]
+        return [*rows, randn(N, "float32", 4), self.count]
+
+
+class Generator:
+    """Makes the kernel of a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        pick = self.random.choice
+        bm, bn, bk = pick([8, 16, 24, 32]), pick([8, 16, 32, 48]), pick([8, 16, 32])
+        size = {
+            "M": self.random.randint(1, 2 * bm + 3),
+            "N": self.random.randint(1, 2 * bn + 3),
+            "K": self.random.randint(1, 4 * bk),
+        }
+        if self.random.random() < 0.3:
+            size = {"M": 2 * bm, "N": 2 * bn, "K": 3 * bk}
+        self.case = Case(
+            seed, {**size, "bm": bm, "bn": bn, "bk": bk}, self.random.random() < 0.3, self.random.randint(0, 3)
+        )
+        self.bm, self.bn, self.bk = bm, bn, bk
+        self.loops: list[str] = []
+        self.depth = 0
+        self.number = 0
+        # Tiles by what they are: f32 and f16 (bm, bn), f32 (bm, bk), rows and columns.
+        self.scores = [f"s{i}" for i in range(self.random.randint(1, 3))]
+        self.halves = ["h0", "h1"][: self.random.randint(1, 2)]
+        self.rows = ["r0", "r1", "r2"][: self.random.randint(1, 3)]
+        self.columns = ["c0", "c1"]
+        self.outs = ["q0"]
+        self.has_cube = self.random.random() < 0.7
+
+    def chance(self, probability: float) -> bool:
+        return self.random.random() < probability
+
+    def make(self) -> Case:
+        pick = self.random.choice
+        for names, shape, kind in (
+            (self.scores, (self.bm, self.bn), "float32"),
+            (self.halves, (self.bm, self.bn), "float16"),
+            (self.outs, (self.bm, self.bk), "float32"),
+            (self.rows, (self.bm,), "float32"),
+            (self.columns, (self.bn,), "float32"),
+        ):
+            for name in names:
+                scope = pick(["alloc_shared", "alloc_fragment"])
+                self.case.prologue.append(f'{name} = T.{scope}({shape}, "{kind}")')
+        self.case.prologue += [
+            f'a = T.alloc_shared(({self.bm}, {self.bk}), "float16")',
+            f'b = T.alloc_shared(({self.bk}, {self.bn}), "float16")',
+        ]
+        body = self.block(self.random.randint(4, 9))
+        body += [
+            Statement(f"T.copy({pick(self.scores)}, {self.here('O')})"),
+            Statement(f"T.copy({pick(self.halves)}, {self.here('H')})"),
+            Statement(f"T.copy(q0, Q[bx, by * {self.bm}, 0])"),
+        ]
+        self.case.body = body
+        return self.case
+
+    def here(self, tensor: str) -> str:
+        return f"{tensor}[by * {self.bm}, bx * {self.bn}]"
+
+    def block(self, count: int) -> list[Statement]:
+        found: list[Statement] = []
+        for _ in range(count):
+            found += self.statement()
+        return found
+
+    def statement(self) -> list[Statement]:
+        pick = self.random.random()
+        if pick < 0.30:
+            return [self.parallel()]
+        if pick < 0.42:
+            return [self.reduction()]
+        if pick < 0.60 and self.has_cube:
+            return self.product()
+        if pick < 0.70:
+            return [self.load()]
+        if pick < 0.77:
+            return [self.fill()]
+        if pick < 0.82:
+            return [self.move()]
+        if pick < 0.86:
+            return [self.store()]
+        if self.depth < 2:
+            return [self.branch() if self.chance(0.25) else self.loop()]
+        return [self.parallel()]
+
+    # -- structure ------------------------------------------------------------------------------
+
+    def bound(self) -> str:
+        options = ["1", "2", "3", "4", "count", "by + 1", "bx + by", "T.min(count, bx + 1)", "0"]
+        if self.loops:
+            options += [f"{self.loops[-1]} + 1", f"3 - {self.loops[-1]}"]
+        return self.random.choice(options)
+
+    def loop(self) -> Statement:
+        name = f"k{self.number}"
+        self.number += 1
+        kind = self.random.choice(["Pipelined", "Pipelined", "serial"])
+        hint = f", num_stages={self.random.randint(0, 3)}" if kind == "Pipelined" else ""
+        line = f"for {name} in T.{kind}({self.bound()}{hint}):"
+        self.loops.append(name)
+        self.depth += 1
+        body = self.block(self.random.randint(1, 4))
+        self.depth -= 1
+        self.loops.pop()
+        return Statement(line, body)
+
+    def branch(self) -> Statement:
+        options = ["count > 1", "bx == 0", "(bx + by) % 2 == 0"]
+        if self.loops:
+            options.append(f"{self.loops[-1]} == 0")
+        self.depth += 1
+        body = self.block(self.random.randint(1, 2))
+        self.depth -= 1
+        return Statement(f"if {self.random.choice(options)}:", body)
+
+    # -- statements -----------------------------------------------------------------------------
+
+    def product(self) -> list[Statement]:
+        pick = self.random.random()
+        options = self.random.choice(["", "", ", clear_accum=True"])
+        if pick < 0.25:
+            return [Statement(f"T.gemm({self.random.choice(self.halves)}, b, q0, transpose_B=True{options})")]
+        target = self.random.choice(self.scores)
+        if pick < 0.4:
+            return [Statement(f"T.gemm(a, b, {target}{options})")]
+        name = f"k{self.number}"
+        self.number += 1
+        K = "K" if self.case.dynamic else str(self.case.sizes["K"])
+        body = [
+            Statement(f"T.copy(A[by * {self.bm}, {name} * {self.bk}], a)"),
+            Statement(f"T.copy(B[{name} * {self.bk}, bx * {self.bn}], b)"),
+            Statement(f"T.gemm(a, b, {target})"),
+        ]
+        if self.chance(0.2):
+            self.loops.append(name)
+            body.insert(self.random.randint(0, 3), self.parallel())
+            self.loops.pop()
+        stages = self.random.randint(0, 3)
+        loop = Statement(f"for {name} in T.Pipelined(T.ceildiv({K}, {self.bk}), num_stages={stages}):", body)
+        return [Statement(f"T.clear({target})"), loop] if self.chance(0.7) else [loop]
+
+    def reduction(self) -> Statement:
+        kind = self.random.choice(["sum", "max", "min", "abssum", "absmax"])
+        clear = ", clear=False" if kind in ("max", "min", "sum") and self.chance(0.25) else ""
+        if self.chance(0.75):
+            source, target, dim = self.random.choice(self.scores), self.random.choice(self.rows), 1
+        else:
+            source, target, dim = self.random.choice(self.scores), self.random.choice(self.columns), 0
+        return Statement(f"T.reduce_{kind}({source}, {target}, dim={dim}{clear})")
+
+    def load(self) -> Statement:
+        pick = self.random.random()
+        if pick < 0.3:
+            return Statement(f"T.copy({self.here('X')}, {self.random.choice(self.scores + self.halves)})")
+        if pick < 0.45:
+            return Statement(f"T.copy(V[bx * {self.bn}], {self.random.choice(self.columns)})")
+        step = f"{self.loops[-1]} * {self.bk}" if self.loops else "0"
+        if pick < 0.7:
+            return Statement(f"T.copy(A[by * {self.bm}, {step}], a)")
+        return Statement(f"T.copy(B[{step}, bx * {self.bn}], b)")
+
+    def fill(self) -> Statement:
+        tile = self.random.choice(self.scores + self.halves + self.rows + self.columns + self.outs)
+        return Statement(f"T.fill({tile}, {self.random.choice(['0', '0', '1.5', '-0.25'])})")
+
+    def move(self) -> Statement:
+        groups = [self.scores + self.halves, self.rows, ["q0", "a"]]
+        source, target = self.random.choice(groups), None
+        source, target = self.random.choice(source), self.random.choice(source)
+        if source == target:
+            return self.fill()
+        return Statement(f"T.copy({source}, {target})")
+
+    def store(self) -> Statement:
+        if self.chance(0.2):
+            return Statement(f"T.copy({self.here('O')}, {self.random.choice(self.scores)})")
+        return Statement(f"T.copy({self.random.choice(self.scores)}, {self.here('O')})")
+
+    def parallel(self) -> Statement:
+        pick = self.random.random()
+        if pick < 0.2:
+            targets = [(f"{r}[i]", self.row_leaf) for r in self.rows]
+            head = f"for i in T.Parallel({self.bm}):"
+        elif pick < 0.3:
+            targets = [("q0[i, j]", self.out_leaf)]
+            head = f"for i, j in T.Parallel({self.bm}, {self.bk}):"
+        else:
+            targets = [(f"{t}[i, j]", self.score_leaf) for t in self.scores + self.halves]
+            head = f"for i, j in T.Parallel({self.bm}, {self.bn}):"
+        body = []
+        for _ in range(self.random.choice([1, 1, 2])):
+            target, leaf = self.random.choice(targets)
+            body.append(Statement(f"{target} = {self.expression(leaf, self.random.randint(1, 3))}"))
+        if self.chance(0.15):
+            body = [Statement(f"if {self.condition(targets[0][1])}:", body)]
+        return Statement(head, body)
+
+    # -- expressions ----------------------------------------------------------------------------
+
+    def scalar(self) -> str:
+        return self.random.choice(["0.5", "2.0", "-1.0", "0.125", "count", "bx", *self.loops])
+
+    def row_leaf(self) -> str:
+        return self.random.choice([f"{r}[i]" for r in self.rows] + [self.scalar(), "i"])
+
+    def out_leaf(self) -> str:
+        return self.random.choice(["q0[i, j]", "q0[i, j]", "a[i, j]", f"{self.rows[0]}[i]", self.scalar()])
+
+    def score_leaf(self) -> str:
+        tiles = [f"{t}[i, j]" for t in self.scores + self.halves]
+        others = [f"{r}[i]" for r in self.rows] + [f"{c}[j]" for c in self.columns]
+        shifted = [f"{self.columns[0]}[(j + 3) % {self.bn}]", f"X[by * {self.bm} + i, bx * {self.bn} + j]"]
+        return self.random.choice(tiles * 3 + others * 2 + shifted + [self.scalar(), "i", "j"])
+
+    def condition(self, leaf: Any) -> str:
+        if self.chance(0.5):
+            return f"i {self.random.choice(['<', '>=', '!='])} {self.random.choice(['3', 'count', 'bx + 2'])}"
+        return f"{leaf()} {self.random.choice(['<', '>'])} {self.random.choice(['0.0', '1.0'])}"
+
+    def expression(self, leaf: Any, depth: int) -> str:
+        if depth == 0 or self.chance(0.15):
+            return leaf()
+        x, y = self.expression(leaf, depth - 1), self.expression(leaf, depth - 1)
+        return self.random.choice(
+            [
+                f"({x} + {y})",
+                f"({x} - {y})",
+                f"({x} * {y})",
+                f"T.max({x}, {y})",
+                f"T.min({x}, {y})",
+                f"({x}) * 0.5",
+                f"T.exp(-T.abs(T.cast({x}, 'float32')))",
+                f"T.abs({x})",
+                f"T.if_then_else({self.condition(leaf)}, {x}, {y})",
+                f"({x} / (T.abs({y}) + 1.0))",
+            ]
+        )
+
+
+def run(case: Case, folder: Path, seeds: int) -> None:
+    """Raises when the case fails; CompileError when the compiler refuses it."""
+    path = folder / f"kernel_{case.seed}.py"
+    path.write_text(case.text())
+    spec = importlib.util.spec_from_file_location(f"kernel_{case.seed}_{time.monotonic_ns()}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    check(module.kernel, case.inputs(), None, seeds=seeds)
+
+
+def refusal(error: BaseException) -> str | None:
+    """The reason when the compiler refuses a kernel as it may."""
+    if isinstance(error, CompileError) and not isinstance(error, InternalError):
+        text = str(error).splitlines()[0]
+        return " ".join(word for word in text.split() if not any(c.isdigit() or c == "'" for c in word))
+    return None
+
+
+def attempt(case: Case, folder: Path, seeds: int) -> str | None:
+    """The failure's text; None when the case passes or is refused."""
+    try:
+        run(case, folder, seeds)
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        if refusal(error) is None:
+            return f"{type(error).__name__}: {error}"
+    return None
+
+
+def shrink(case: Case, folder: Path, seeds: int) -> Case:
+    """Leaves out statements, and takes loops apart, while the case still fails."""
+
+    def places(body: list[Statement]) -> Iterator[tuple[list[Statement], int]]:
+        for index, statement in enumerate(body):
+            yield body, index
+            if statement.body is not None:
+                yield from places(statement.body)
+
+    changed = True
+    while changed:
+        changed = False
+        for body, index in list(places(case.body)):
+            if index >= len(body):
+                continue
+            statement = body[index]
+            for replacement in ([], statement.body or []):
+                body[index : index + 1] = replacement
+                if attempt(case, folder, seeds) is not None:
+                    changed = True
+                    break
+                body[index : index + len(replacement)] = [statement]
+    return case
+
+
+def fuzz(start: int, count: int, seconds: float, seeds: int, folder: Path) -> tuple[list[int], Counter[str], int]:
+    """Seeds that fail, reasons of refusals, and how many cases ran."""
+    failed: list[int] = []
+    refused: Counter[str] = Counter()
+    end = time.monotonic() + seconds
+    done = 0
+    for seed in range(start, start + count):
+        if time.monotonic() > end:
+            break
+        done += 1
+        try:
+            run(Generator(seed).make(), folder, seeds)
+        except Exception as error:
+            reason = refusal(error)
+            if reason is not None:
+                refused[reason] += 1
+                continue
+            failed.append(seed)
+            print(f"seed {seed}: {type(error).__name__}: {str(error)[:400]}", flush=True)
+    return failed, refused, done
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--start", type=int, default=0)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seed", type=int, help="run and show this one only")
+    parser.add_argument("--shrink", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if options.seed is not None:
+            case = Generator(options.seed).make()
+            if options.shrink:
+                case = shrink(case, folder, options.seeds)
+            print(case.text())
+            print(f"# sizes {case.sizes}, count {case.count}")
+            try:
+                run(case, folder, options.seeds)
+            except Exception:
+                traceback.print_exc()
+                return 1
+            return 0
+        failed, refused, done = fuzz(options.start, options.count, options.seconds, options.seeds, folder)
+        print(f"{done} kernels, {sum(refused.values())} refused, {len(failed)} failed: {failed}")
+        for reason, number in refused.most_common(10):
+            print(f"  refused {number} x: {reason}")
+    return int(bool(failed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
