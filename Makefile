@@ -1,7 +1,6 @@
 # make demo   install what is missing, build, run the example
 # make test   install what is missing, build, run every test
 # make docs   write the generated pages and what the snippets print
-# make docs   install what is missing, build, renew the generated documentation
 # make deps   the system packages alone
 # Each step does nothing when there is nothing to do.
 
@@ -77,13 +76,7 @@ test: venv-test build
 	@$(BIN)/python utils/run_tests.py --build $(BUILD_DIR)
 
 docs: venv-test build
-	@for script in gen_dialect_docs gen_api_table gen_doc_outputs; do $(BIN)/python utils/$$script.py; done
-
-# Writes generated pages, and what commands print in the others. `make test` says when it is due.
-docs: venv-test build
-	@$(BIN)/python utils/gen_dialect_docs.py
-	@$(BIN)/python utils/gen_api_table.py
-	@$(BIN)/python utils/gen_doc_outputs.py --build $(BUILD_DIR)
+	@for script in gen_dialect_docs gen_api_table gen_doc_outputs; do $(BIN)/python utils/$$script.py || exit 1; done
 
 wheel: venv
 	$(BIN)/python -m pip wheel . --no-deps -w dist
