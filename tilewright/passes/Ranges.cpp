@@ -3,6 +3,8 @@
 
 #include "tilewright/passes/PassDetails.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
 #include <algorithm>
 
 using namespace mlir;
@@ -13,6 +15,9 @@ namespace {
 
 /// Bounds beyond this are dropped, so that sums and products cannot overflow.
 constexpr int64_t kLimit = int64_t(1) << 31;
+
+/// Stands for "no upper bound": beyond every tensor's extent.
+constexpr int64_t kFar = int64_t(1) << 40;
 
 std::optional<Bounds> checked(__int128 low, __int128 high) {
   if (low < -__int128(kLimit) * kLimit / 4 || high > __int128(kLimit) * kLimit / 4)
@@ -45,6 +50,8 @@ std::optional<Bounds> rangeBeforeWrap(Value value, unsigned depth) {
   auto operand = [&](unsigned index) { return rangeOf(op->getOperand(index), depth - 1); };
   if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
     return operand(0);
+  if (isa<memref::DimOp, tile::SymbolOp>(op))
+    return Bounds{0, kFar};
   if (isa<arith::SelectOp>(op)) {
     auto yes = operand(1), no = operand(2);
     if (!yes || !no)
@@ -82,21 +89,20 @@ std::optional<Bounds> rangeBeforeWrap(Value value, unsigned depth) {
 
 std::optional<Bounds> rangeOfArgument(BlockArgument argument, unsigned depth) {
   Operation *parent = argument.getOwner()->getParentOp();
+  auto below = [](std::optional<Bounds> end, int64_t low) {
+    return Bounds{low, end ? std::max(low, end->high - 1) : kFar};
+  };
   if (auto loop = dyn_cast<scf::ForOp>(parent); loop && argument == loop.getInductionVar()) {
-    auto low = rangeOf(loop.getLowerBound(), depth), high = rangeOf(loop.getUpperBound(), depth),
-         step = rangeOf(loop.getStep(), depth);
-    if (!low || !high || !step || step->low <= 0)
+    auto low = rangeOf(loop.getLowerBound(), depth);
+    if (!low)
       return std::nullopt;
-    return Bounds{low->low, std::max(low->low, high->high - 1)};
+    return below(rangeOf(loop.getUpperBound(), depth), low->low);
   }
-  Value extent;
   if (auto launch = dyn_cast<tile::LaunchOp>(parent))
-    extent = launch.getGrid()[argument.getArgNumber()];
-  else if (auto parallel = dyn_cast<tile::ParallelOp>(parent))
-    extent = parallel.getExtents()[argument.getArgNumber()];
-  auto range = extent ? rangeOf(extent, depth) : std::nullopt;
-  return range ? std::optional<Bounds>(Bounds{0, std::max<int64_t>(0, range->high - 1)})
-               : std::nullopt;
+    return below(rangeOf(launch.getGrid()[argument.getArgNumber()], depth), 0);
+  if (auto parallel = dyn_cast<tile::ParallelOp>(parent))
+    return below(rangeOf(parallel.getExtents()[argument.getArgNumber()], depth), 0);
+  return std::nullopt;
 }
 
 } // namespace
