@@ -184,7 +184,7 @@ nb::tuple compile(nb::handle module, const std::string &chip, const std::string 
 nb::dict run(const Kernel &kernel, const nb::sequence &list, const std::string &engine,
              const std::string &stage, bool time, bool check, std::optional<uint64_t> delaySeed,
              const std::string &traceFile, int numThreads, int mutant, bool holdProducer,
-             int64_t maxInstructions) {
+             int64_t maxInstructions, bool timeOnly) {
   if (engine != "simulator" && engine != "interpreter")
     throw nb::value_error("engine must be 'simulator' or 'interpreter'");
   driver::RunOptions options;
@@ -196,6 +196,7 @@ nb::dict run(const Kernel &kernel, const nb::sequence &list, const std::string &
   options.traceFile = traceFile;
   options.numThreads = numThreads;
   options.maxInstructions = maxInstructions;
+  options.timeOnly = timeOnly;
   options.mutant = mutant;
   options.holdProducer = holdProducer;
   auto given = arguments(list);
@@ -246,7 +247,7 @@ void defineDriver(nb::module_ &m) {
       .def("run", &run, "arguments"_a, "engine"_a = "simulator", "stage"_a = "", "time"_a = false,
            "check"_a = false, "delay_seed"_a.none() = nb::none(), "trace_file"_a = "",
            "num_threads"_a = 0, "mutant"_a = -1, "hold_producer"_a = false,
-           "max_instructions"_a = 0)
+           "max_instructions"_a = 0, "time_only"_a = false)
       .def("text", &Kernel::text)
       .def("stages", &Kernel::stages)
       .def("sync_points",

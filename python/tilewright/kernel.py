@@ -36,9 +36,13 @@ _trace_numbers = itertools.count()
 
 
 class Timing:
-    """While active (`with Timing() as t`), the modelled times of all kernels are added up."""
+    """While active (`with Timing() as t`), the modelled times of all kernels are added up.
 
-    def __init__(self) -> None:
+    Without data, kernels compute nothing where times do not depend on it, and outputs are undefined.
+    """
+
+    def __init__(self, with_data: bool = True) -> None:
+        self.with_data = with_data
         self.milliseconds = 0.0
         self.launches = 0
 
@@ -235,8 +239,10 @@ class Kernel:
             if count:
                 stem, dot, suffix = trace_file.rpartition(".")
                 trace_file = f"{stem}.{count}{dot}{suffix}" if dot else f"{trace_file}.{count}"
+        options = {} if timing is None or timing.with_data else {"time_only": True}
         report = self.core.run(
             arguments,
+            **options,
             engine=engine,
             stage=settings.stage if engine == "interpreter" else "",
             time=time,

@@ -253,8 +253,15 @@ class Profiler:
             if input_tensors is not None
             else self._get_inputs(dynamic=dynamic_symbolic_constraints)
         )
-        called = func or self.kernel
-        return do_bench(lambda: called(*inputs), quantiles=quantiles, return_mode=return_mode)
+        if func is not None:
+            return do_bench(lambda: func(*inputs), quantiles=quantiles, return_mode=return_mode)
+        milliseconds = modelled_milliseconds(self.kernel, inputs)
+        if milliseconds == math.inf:
+            return do_bench(
+                lambda: self.kernel(*inputs), quantiles=quantiles, return_mode=return_mode
+            )
+        _note()
+        return _summary([milliseconds], quantiles, return_mode)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.kernel(*args, **kwargs)
@@ -262,7 +269,7 @@ class Profiler:
 
 def modelled_milliseconds(kernel: Kernel, inputs: Sequence[Any]) -> float:
     """Predicted time of one call; infinite when the engine gives no times."""
-    with Timing() as timing:
+    with Timing(with_data=False) as timing:
         kernel(*inputs)
     return timing.milliseconds if timing.launches else math.inf
 

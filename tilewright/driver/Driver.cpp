@@ -327,6 +327,8 @@ RunReport Kernel::Impl::simulate(const std::vector<Argument> &arguments, const s
       scalars.push_back(scalarBits(index, source, arguments, symbols));
     sim::RunOptions options;
     options.time = run.time || !run.traceFile.empty();
+    // A later launch may read what an earlier one computes.
+    options.timeOnly = run.timeOnly && launches.size() == 1;
     options.check = run.check;
     options.trace = !run.traceFile.empty();
     options.delaySeed = run.delaySeed;

@@ -76,6 +76,7 @@ struct RunOptions {
   Engine engine = Engine::Simulator;
   std::string stage;   ///< interpreter: name of the pass after which the IR is taken; empty: as built
   bool time = false, check = false;
+  bool timeOnly = false; ///< simulator: predict times without data where possible; outputs stay as they are
   std::optional<uint64_t> delaySeed;
   std::string traceFile;
   int numThreads = 0;

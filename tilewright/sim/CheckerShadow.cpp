@@ -128,6 +128,10 @@ void OnChipShadow::initialised(int64_t low, int64_t high, bool isWrite, CellConf
     if (isFull[size_t(c)])
       continue;
     int64_t from = std::max(low, c * coarse), to = std::min(high, (c + 1) * coarse);
+    if (isWrite && to - from == coarse) {
+      isFull[size_t(c)] = 1;
+      continue;
+    }
     bool isAll = true;
     for (int64_t f = from / kFine; f * kFine < to; ++f) {
       int64_t a = std::max(from - f * kFine, int64_t(0)), b = std::min(to - f * kFine, kFine);

@@ -109,7 +109,7 @@ void collect(Group &group, GroupResult &result) {
 /// Poisons a group's part of the workspace: its values are as undefined as on-chip memory.
 void poisonWorkspace(const Launch &launch, int64_t number) {
   int64_t part = launch.program.workspaceBytesPerCore;
-  if (part > 0)
+  if (part > 0 && launch.hasData)
     std::memset(launch.gm.workspace.data + number * part, kPoison, size_t(part));
 }
 
@@ -128,7 +128,8 @@ void runParallel(const Launch &launch, std::vector<GroupResult> &results, int nu
       while ((number = next.fetch_add(1)) < results.size()) {
         if (number > firstFailed.load())
           continue;
-        memory.poison();
+        if (launch.hasData)
+          memory.poison();
         poisonWorkspace(launch, int64_t(number));
         Group group(launch, int64_t(number), *memory, scratch);
         group.runUntilStuck();
@@ -170,7 +171,8 @@ void runOrdered(const Launch &launch, std::vector<GroupResult> &results) {
   std::vector<std::unique_ptr<GroupScratch>> scratch;
   for (size_t i = 0; i < results.size(); ++i) {
     memories.emplace_back(launch.chip, hasAic, numAivs);
-    memories.back().poison();
+    if (launch.hasData)
+      memories.back().poison();
     poisonWorkspace(launch, int64_t(i));
     scratch.push_back(std::make_unique<GroupScratch>(launch.chip));
     groups.push_back(std::make_unique<Group>(launch, int64_t(i), *memories.back(), *scratch[i]));
@@ -244,6 +246,18 @@ bool hasAtomics(const CoreProgram &core) {
                      [](const Template &tmpl) { return isAtomic(tmpl.op); });
 }
 
+/// True when what a core does next, or what is told, may depend on the contents of tiles.
+bool needsData(const Program &program, const RunOptions &options) {
+  auto isScalar = [](const Template &tmpl) {
+    return tmpl.op == TileOp::ScalarLoad || tmpl.op == TileOp::ScalarStore;
+  };
+  auto reads = [&](const CoreProgram &core) {
+    return std::any_of(core.templates.begin(), core.templates.end(), isScalar);
+  };
+  return !options.time || !options.timeOnly || options.check || options.delaySeed ||
+         options.mutation || !program.prints.empty() || reads(program.aic) || reads(program.aiv);
+}
+
 /// Puts the groups' results together in group order, printed text in block order.
 void merge(std::vector<GroupResult> &groups, RunResult &result, FindingList &findings,
            std::vector<CoreRecords> &records) {
@@ -303,7 +317,7 @@ RunResult tilewright::sim::run(const Program &program, const std::vector<TensorA
     return result;
   }
   try {
-    Launch launch{program, chip, options, scalars, {}, 0, false};
+    Launch launch{program, chip, options, scalars, {}, 0, false, needsData(program, options)};
     bool isVector = program.aic.code.empty();
     launch.coreCount = isVector ? chip.aivCount : chip.aicCount;
     launch.isOrdered = program.usesAtomics || hasAtomics(program.aic) || hasAtomics(program.aiv);

@@ -33,6 +33,10 @@ struct Mutation {
 
 struct RunOptions {
   bool time = false;            ///< run the clock
+  /// With `time`: moves and computes no data where nothing but data depends on them. Tensors keep
+  /// what they hold. Not together with `check`, `delaySeed` or `mutation`; a program that reads
+  /// scalars from tiles, or prints, runs as a whole.
+  bool timeOnly = false;
   bool check = false;           ///< happens-before checker, uninitialised reads, bounds
   bool trace = false;           ///< keep the clock's events for a trace file
   std::optional<uint64_t> delaySeed; ///< let instructions take effect out of program order

@@ -292,7 +292,7 @@ std::optional<CoreStatus> Group::issue(CoreRun &core, const Insn &insn) {
     scalarAccess(core, prepared);
     return std::nullopt;
   }
-  if (delay)
+  if (delay || !launch.hasData)
     return std::nullopt;
   if (op == TileOp::Gather && gatherOutOfBounds(prepared.op))
     return fail(core, FindingKind::OutOfBounds, prepared.source->location,

@@ -25,6 +25,7 @@ struct Launch {
   GmSpace gm;
   int64_t coreCount = 0;  ///< runners
   bool isOrdered = false; ///< logical block order over all groups
+  bool hasData = true;    ///< false: for the clock alone
 };
 
 /// Why a core stopped running.

@@ -2,6 +2,7 @@
 #include "tilewright/sim/L2.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <mutex>
 
@@ -107,15 +108,33 @@ void L2Cache::touchAligned(uint64_t address, uint64_t rows, uint64_t rowBytes, u
   const auto lastSector =
       static_cast<unsigned>((rowBytes - 1) >> sectorShift) & (sectorsPerLine - 1);
   const unsigned tail = all >> (sectorsPerLine - 1 - lastSector);
+  // The table is far bigger than the host's caches: the places of some lines are fetched together.
+  struct Touch {
+    uint64_t line;
+    unsigned sectors;
+  };
+  std::array<Touch, 32> batch;
+  size_t held = 0;
+  auto flush = [&] {
+    for (size_t i = 0; i < held; ++i)
+      __builtin_prefetch(&entries[setOf(batch[i].line) * ways], 1);
+    for (size_t i = 0; i < held; ++i)
+      touchLine(batch[i].line, batch[i].sectors, write, result);
+    held = 0;
+  };
   uint64_t first = address >> lineShift;
   for (uint64_t row = 0; row < rows; ++row, first += pitch) {
     const uint64_t last = first + count - 1;
     for (uint64_t group = first >> sampleShift; group <= last >> sampleShift; ++group) {
       const uint64_t at = (group << sampleShift) | picked(group, sampleShift);
-      if (at - first < count)
-        touchLine(at, at == last ? tail : all, write, result);
+      if (at - first >= count)
+        continue;
+      batch[held++] = {at, at == last ? tail : all};
+      if (held == batch.size())
+        flush();
     }
   }
+  flush();
 }
 
 /// Rule of the price: a row of a line or more whose ends do not fit the lines pays for every line
@@ -146,10 +165,14 @@ void L2Cache::touchRow(uint64_t address, uint64_t bytes, bool write, L2Access &r
   }
 }
 
+/// The high half of the hash times the number of sets picks one without a division.
+uint64_t L2Cache::setOf(uint64_t line) const {
+  return ((mix(line ^ 0x5851F42Du) >> 32) * sets) >> 32;
+}
+
 void L2Cache::touchLine(uint64_t line, unsigned sectors, bool write, L2Access &result) {
   result.sampledSectors += std::popcount(sectors);
-  // The high half of the hash times the number of sets picks one without a division.
-  const uint64_t set = ((mix(line ^ 0x5851F42Du) >> 32) * sets) >> 32;
+  const uint64_t set = setOf(line);
   uint64_t *entry = &entries[set * ways];
   if (!entry[0])
     touchedSets.push_back(static_cast<uint32_t>(set));

@@ -35,6 +35,7 @@ private:
   void touchAligned(uint64_t address, uint64_t rows, uint64_t rowBytes, uint64_t stride, bool write,
                     L2Access &result);
   void touchRow(uint64_t address, uint64_t bytes, bool write, L2Access &result);
+  uint64_t setOf(uint64_t line) const;
   void touchLine(uint64_t line, unsigned sectors, bool write, L2Access &result);
 
   unsigned lineShift, sectorShift, sectorsPerLine, sampleShift;

@@ -1,0 +1,392 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Measures what compiling and simulating cost on this machine, against budgets and peers.
+
+    python bench/budgets.py [--peers PYTHON] [--quick] [--only WORD] [--json FILE]
+
+Every figure is the smallest CPU time of several tries on one thread. Where a peer runs here, the
+budget is a ratio to it, measured in the same run: the figures of the budget were found on a faster
+or slower machine. PYTHON may be the interpreter of an environment with tilelang and triton; what
+is not installed is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from measure import best, load, one_thread, python, setting
+
+one_thread()
+
+PARTS = (
+    "import tilewright as tilelang, tilewright.language as T; tilelang.jit; import tilewright._core"
+)
+COLD = {
+    "GEMM": "import workloads; workloads.matmul(1024, 1024, 1024, 128, 128, 64)",
+    "flash attention": "import workloads; workloads.attention(8, 1024, 64)",
+}
+#: The kernels of a script that tilelang and triton compile in their processes.
+PEER_IMPORT = {
+    "tilelang": "import tilelang, tilelang.language",
+    "triton": "import triton, triton.language",
+}
+
+
+@dataclass
+class Row:
+    """One line of the table; times in milliseconds, or what `unit` says."""
+
+    name: str
+    budget: float | None
+    measured: float | None
+    peer_name: str = ""
+    peer: float | None = None
+    ratio_budget: float | None = None  #: of measured to peer; decides when there is a peer
+    unit: str = "ms"
+    note: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        return self.measured / self.peer if self.measured is not None and self.peer else None
+
+    @property
+    def share(self) -> float | None:
+        """Measured as a multiple of what is allowed."""
+        if self.ratio is not None and self.ratio_budget is not None:
+            return self.ratio / self.ratio_budget
+        if self.measured is not None and self.budget:
+            return self.measured / self.budget
+        return None
+
+    @property
+    def verdict(self) -> str:
+        if self.share is None:
+            return "-"
+        return "met" if self.share <= 1 else "within 2x" if self.share <= 2 else "MISSED"
+
+    def text(self) -> list[str]:
+        limit = "-" if self.budget is None else f"< {self.budget:g} {self.unit}"
+        if self.ratio_budget is not None and self.peer:
+            limit += f" ({self.ratio_budget:.1f} x peer)"
+        measured = "-" if self.measured is None else f"{self.measured:.3g} {self.unit}"
+        peer = f"{self.peer_name} {self.peer:.3g}" if self.peer else self.peer_name or "-"
+        ratio = f"{self.ratio:.2f}" if self.ratio is not None else "-"
+        return [self.name, limit, measured, peer, ratio, self.verdict, self.note]
+
+
+@dataclass
+class Options:
+    peers: str | None
+    quick: bool
+
+    @property
+    def tries(self) -> int:
+        return 3 if self.quick else 7
+
+
+def peer_import(options: Options, module: str) -> float | None:
+    if options.peers is None:
+        return None
+    found = python(PEER_IMPORT[module], tries=options.tries, executable=options.peers)
+    return found.cpu if found else None
+
+
+def imports(options: Options) -> list[Row]:
+    bare = python("", tries=options.tries)
+    light = python("import tilewright", tries=options.tries)
+    whole = python(PARTS, tries=options.tries)
+    torch_free = python(PARTS + "; import sys; print('torch' in sys.modules)", tries=1)
+    assert bare and light and whole and torch_free
+    note = f"{whole.wall - bare.wall:.0f} ms wall; the package alone {light.cpu - bare.cpu:.0f} ms"
+    if "True" in torch_free.output:
+        note += "; TORCH IS IMPORTED"
+    peer = peer_import(options, "tilelang")
+    return [
+        Row(
+            "import with language, jit and compiler",
+            200,
+            whole.cpu - bare.cpu,
+            "tilelang" if peer else "tilelang 1500 (published)",
+            peer and peer - bare.cpu,
+            note=note,
+        )
+    ]
+
+
+def cold(options: Options) -> list[Row]:
+    rows = []
+    for name, budget, published in (
+        ("GEMM", 500, "Triton 640, tilelang 1700 (published)"),
+        ("flash attention", 700, "tilelang 2000 (published)"),
+    ):
+        found = python(COLD[name], tries=options.tries)
+        cpu = found.cpu if found else None
+        note = f"{found.wall:.0f} ms wall, interpreter's start included" if found else "failed"
+        rows.append(
+            Row(f"cold process, source to runnable: {name}", budget, cpu, published, note=note)
+        )
+    return rows
+
+
+def compile_again(options: Options) -> list[Row]:
+    import workloads
+
+    from tilewright import cache
+
+    def gemm() -> None:
+        cache.clear_cache()
+        workloads.matmul(1024, 1024, 1024, 128, 128, 64)
+
+    def attention() -> None:
+        cache.clear_cache()
+        workloads.attention(8, 1024, 64)
+
+    return [
+        Row("compile again: GEMM", 60, best(gemm, options.tries), "Triton 60-220 (published)"),
+        Row(
+            "compile again: flash attention",
+            60,
+            best(attention, options.tries),
+            "tilelang 390 (published)",
+        ),
+    ]
+
+
+def repeat(options: Options) -> list[Row]:
+    import numpy as np
+    import workloads
+
+    x = np.zeros((2, 16), np.float32)
+    kernel = workloads.rms_norm(2, 16, 2)
+
+    def calls() -> None:
+        for _ in range(100):
+            workloads.rms_norm(2, 16, 2)
+
+    def runs() -> None:
+        for _ in range(100):
+            kernel(x)
+
+    def both() -> None:
+        for _ in range(100):
+            workloads.rms_norm(2, 16, 2)(x)
+
+    memo, run = best(calls, options.tries) / 100, best(runs, options.tries) / 100
+    return [
+        Row(
+            "repeat call in process, a kernel of one block",
+            1,
+            best(both, options.tries) / 100,
+            "Triton 0.7 (published)",
+            note=f"finding the kernel {memo:.3f} ms, running it {run:.3f} ms",
+        ),
+        Row(
+            "disk hit after import",
+            40,
+            None,
+            note="not built: kernels are remembered in the process only",
+        ),
+    ]
+
+
+def edit_and_run(options: Options) -> list[Row]:
+    code = (
+        "import torch, workloads; k = workloads.matmul(1024, 1024, 1024, 128, 128, 64); "
+        "a = torch.randn(1024, 1024).half(); k(a, a)"
+    )
+    with setting(time=1, check=1):
+        whole = python(code, tries=3)
+    torch = python("import torch", tries=3)
+    if whole is None or torch is None:
+        return [
+            Row(
+                "edit a line, run GEMM 1024^3 with time and check",
+                1500,
+                None,
+                note="no PyTorch here",
+            )
+        ]
+    return [
+        Row(
+            "edit a line, run GEMM 1024^3 with time and check",
+            1500,
+            whole.cpu - torch.cpu,
+            note=f"beyond importing torch ({torch.cpu:.0f} ms)",
+        )
+    ]
+
+
+def modes(run: Callable[[], Any], tries: int) -> tuple[float, float, float, float]:
+    """Functional, with clock, with check, with both."""
+    plain = best(run, tries)
+    found = []
+    for variables in ({"time": 1}, {"check": 1}, {"time": 1, "check": 1}):
+        with quiet(), setting(**variables):
+            found.append(best(run, tries))
+    plain = min(plain, best(run, tries))
+    return plain, found[0], found[1], found[2]
+
+
+class quiet:
+    """Keeps the predicted times, which each run reports, off the terminal."""
+
+    def __enter__(self) -> None:
+        self.err = sys.stderr
+        self.sink = open(os.devnull, "w")
+        sys.stderr = self.sink
+
+    def __exit__(self, *_: object) -> None:
+        sys.stderr = self.err
+        self.sink.close()
+
+
+def functional(options: Options) -> list[Row]:
+    import numpy as np
+    import workloads
+
+    tries = options.tries + 2
+    random = np.random.default_rng(0)
+    rows = []
+    a, b = (random.standard_normal((512, 512)).astype(np.float16) for _ in range(2))
+    wide = a.astype(np.float32), b.astype(np.float32)
+    kernel = workloads.matmul(512, 512, 512, 128, 256, 64)
+    numpy = best(lambda: wide[0] @ wide[1], 3 * tries)
+    plain, timed, checked, both = modes(lambda: kernel(a, b), 2 * tries)
+    numpy = min(numpy, best(lambda: wide[0] @ wide[1], 3 * tries))
+    rows.append(Row("GEMM 512^3 f16 -> f16, functional", 3, plain, "OpenBLAS f32", numpy, 2.7))
+    note = f"with clock {timed / plain:.2f} x, with check {checked / plain:.2f} x"
+    rows.append(
+        Row("the same with clock and check", None, both, "functional", plain, 1.5, note=note)
+    )
+
+    q, k, v = (random.standard_normal((4, 512, 64)).astype(np.float16) for _ in range(3))
+    kernel = workloads.attention(4, 512, 64)
+    plain, timed, checked, both = modes(lambda: kernel(q, k, v), tries)
+    rows.append(Row("attention 4 x 512 x 64, functional", None, plain))
+    note = f"with clock {timed / plain:.2f} x, with check {checked / plain:.2f} x"
+    rows.append(
+        Row("the same with clock and check", None, both, "functional", plain, 1.5, note=note)
+    )
+
+    x = random.standard_normal((1024, 1024)).astype(np.float32)
+    kernel = workloads.softmax(1024, 1024, 16)
+    plain, timed, checked, both = modes(lambda: kernel(x), 2 * tries)
+    peer = None
+    try:
+        import torch
+
+        torch.set_num_threads(1)
+        xt = torch.from_numpy(x)
+        peer = best(lambda: xt.softmax(1), 2 * tries)
+    except ImportError:
+        pass
+    rows.append(Row("softmax 1024^2 f32, functional", 1.5, plain, "torch", peer, 3.6))
+    note = f"with clock {timed / plain:.2f} x, with check {checked / plain:.2f} x"
+    rows.append(
+        Row("the same with clock and check", None, both, "functional", plain, 1.5, note=note)
+    )
+    return rows
+
+
+def timing_only(options: Options) -> list[Row]:
+    import numpy as np
+    import workloads
+
+    found = []
+    with quiet(), setting(time=1):
+        kernel = workloads.matmul(4096, 4096, 4096, 128, 256, 64)
+        a = np.zeros((4096, 4096), np.float16)
+        found.append(best(lambda: kernel(a, a), 1))
+        length = 4096 if options.quick else 32768
+        kernel = workloads.attention(1, length, 128, 128, 256)
+        q = np.zeros((1, length, 128), np.float16)
+        found.append(best(lambda: kernel(q, q, q), 1))
+    note = "no mode without data: this is the whole run with the clock"
+    return [
+        Row("timing only: GEMM 4096^3", 100, found[0], note=note),
+        Row(f"timing only: attention {length} x 128, one head", 1000, found[1], note=note),
+    ]
+
+
+MEMORY = """
+import resource, sys
+import numpy as np
+import workloads
+kernel = workloads.matmul(4096, 4096, 4096, 128, 256, 64, out_dtype="float32")
+a = np.ones((4096, 4096), np.float16)
+b = np.ones((4096, 4096), np.float16)
+tensors = 2 * 32 + 64
+kernel(a, b)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - tensors)
+"""
+
+
+def memory(options: Options) -> list[Row]:
+    plain = python(MEMORY, tries=1)
+    with setting(time=1, check=1):
+        both = python(MEMORY, tries=1)
+    assert plain and both
+    return [
+        Row(
+            "peak memory, GEMM 4096^3, over its tensors",
+            1536,
+            float(both.output),
+            unit="MiB",
+            note=f"with clock and check; without {float(plain.output):.0f} MiB",
+        )
+    ]
+
+
+SECTIONS: dict[str, Callable[[Options], list[Row]]] = {
+    "import": imports,
+    "cold": cold,
+    "again": compile_again,
+    "repeat": repeat,
+    "edit": edit_and_run,
+    "functional": functional,
+    "memory": memory,
+    "timing": timing_only,
+}
+
+
+def table(rows: list[Row]) -> str:
+    lines = [["what", "budget", "measured", "peer", "ratio", "verdict", "note"]]
+    lines += [row.text() for row in rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(6)]
+    return "\n".join(
+        "  ".join(
+            [*(cell.ljust(w) for cell, w in zip(line, widths, strict=False)), line[6]]
+        ).rstrip()
+        for line in lines
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--peers", metavar="PYTHON", help="interpreter of an environment with peers"
+    )
+    parser.add_argument("--quick", action="store_true", help="fewer tries, smaller attention")
+    parser.add_argument("--only", choices=SECTIONS, action="append", help="only this part")
+    parser.add_argument("--json", metavar="FILE", help="write the figures")
+    options = parser.parse_args()
+    print(f"one thread, CPU time, best of several; {load()}", flush=True)
+    rows: list[Row] = []
+    for name in options.only or SECTIONS:
+        rows += SECTIONS[name](Options(options.peers, options.quick))
+    print(table(rows))
+    print(load())
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            found = [asdict(r) | {"ratio": r.ratio, "verdict": r.verdict} for r in rows]
+            json.dump(found, file, indent=1)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

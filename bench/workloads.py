@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels that the benchmarks share, in the style of GPU scripts: sizes are known at compile time."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import tilewright as tilelang
+import tilewright.language as T
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@tilelang.jit(out_idx=[-1])
+def matmul(
+    M,
+    N,
+    K,
+    block_M,
+    block_N,
+    block_K,
+    dtype="float16",
+    accum_dtype="float32",
+    stages=3,
+    out_dtype=None,
+):
+    out_dtype = out_dtype or dtype
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((M, K), dtype),
+        B: T.Tensor((K, N), dtype),
+        C: T.Tensor((M, N), out_dtype),
+    ):
+        with T.Kernel(T.ceildiv(N, block_N), T.ceildiv(M, block_M), threads=128) as (bx, by):
+            A_shared = T.alloc_shared((block_M, block_K), dtype)
+            B_shared = T.alloc_shared((block_K, block_N), dtype)
+            C_local = T.alloc_fragment((block_M, block_N), accum_dtype)
+            T.clear(C_local)
+            for k in T.Pipelined(T.ceildiv(K, block_K), num_stages=stages):
+                T.copy(A[by * block_M, k * block_K], A_shared)
+                T.copy(B[k * block_K, bx * block_N], B_shared)
+                T.gemm(A_shared, B_shared, C_local)
+            T.copy(C_local, C[by * block_M, bx * block_N])
+
+    return main
+
+
+@tilelang.jit(out_idx=[-1])
+def softmax(M, N, block_M, dtype="float32"):
+    """Whole rows at a time."""
+
+    @T.prim_func
+    def main(X: T.Tensor((M, N), dtype), Y: T.Tensor((M, N), dtype)):
+        with T.Kernel(T.ceildiv(M, block_M), threads=128) as bx:
+            x = T.alloc_fragment((block_M, N), dtype)
+            row_max = T.alloc_fragment((block_M,), dtype)
+            row_sum = T.alloc_fragment((block_M,), dtype)
+            T.copy(X[bx * block_M, 0], x)
+            T.reduce_max(x, row_max, dim=1)
+            for i, j in T.Parallel(block_M, N):
+                x[i, j] = T.exp(x[i, j] - row_max[i])
+            T.reduce_sum(x, row_sum, dim=1)
+            for i, j in T.Parallel(block_M, N):
+                x[i, j] = x[i, j] / row_sum[i]
+            T.copy(x, Y[bx * block_M, 0])
+
+    return main
+
+
+@tilelang.jit(out_idx=[-1])
+def softmax_half(M, N, block_M):
+    """Softmax of f32 rows, written as f16: the second of two kernels after a product."""
+
+    @T.prim_func
+    def main(X: T.Tensor((M, N), "float32"), Y: T.Tensor((M, N), "float16")):
+        with T.Kernel(T.ceildiv(M, block_M), threads=128) as bx:
+            x = T.alloc_fragment((block_M, N), "float32")
+            y = T.alloc_fragment((block_M, N), "float16")
+            row_max = T.alloc_fragment((block_M,), "float32")
+            row_sum = T.alloc_fragment((block_M,), "float32")
+            T.copy(X[bx * block_M, 0], x)
+            T.reduce_max(x, row_max, dim=1)
+            for i, j in T.Parallel(block_M, N):
+                x[i, j] = T.exp(x[i, j] - row_max[i])
+            T.reduce_sum(x, row_sum, dim=1)
+            for i, j in T.Parallel(block_M, N):
+                y[i, j] = x[i, j] / row_sum[i]
+            T.copy(y, Y[bx * block_M, 0])
+
+    return main
+
+
+@tilelang.jit(out_idx=[-1])
+def softmax_of_half(M, N, block_M):
+    """Softmax of f16 rows in f32: the second of two kernels when the first writes f16."""
+
+    @T.prim_func
+    def main(X: T.Tensor((M, N), "float16"), Y: T.Tensor((M, N), "float16")):
+        with T.Kernel(T.ceildiv(M, block_M), threads=128) as bx:
+            given = T.alloc_shared((block_M, N), "float16")
+            x = T.alloc_fragment((block_M, N), "float32")
+            row_max = T.alloc_fragment((block_M,), "float32")
+            row_sum = T.alloc_fragment((block_M,), "float32")
+            T.copy(X[bx * block_M, 0], given)
+            T.copy(given, x)
+            T.reduce_max(x, row_max, dim=1)
+            for i, j in T.Parallel(block_M, N):
+                x[i, j] = T.exp(x[i, j] - row_max[i])
+            T.reduce_sum(x, row_sum, dim=1)
+            for i, j in T.Parallel(block_M, N):
+                x[i, j] = x[i, j] / row_sum[i]
+            T.copy(x, given)
+            T.copy(given, Y[bx * block_M, 0])
+
+    return main
+
+
+@tilelang.jit(out_idx=[-1])
+def rms_norm(M, N, block_M, dtype="float32"):
+    @T.prim_func
+    def main(X: T.Tensor((M, N), dtype), Y: T.Tensor((M, N), dtype)):
+        with T.Kernel(T.ceildiv(M, block_M), threads=128) as bx:
+            x = T.alloc_fragment((block_M, N), dtype)
+            square = T.alloc_fragment((block_M, N), dtype)
+            power = T.alloc_fragment((block_M,), dtype)
+            T.copy(X[bx * block_M, 0], x)
+            for i, j in T.Parallel(block_M, N):
+                square[i, j] = x[i, j] * x[i, j]
+            T.reduce_sum(square, power, dim=1)
+            for i in T.Parallel(block_M):
+                power[i] = T.rsqrt(power[i] / N + 1e-12)
+            for i, j in T.Parallel(block_M, N):
+                x[i, j] *= power[i]
+            T.copy(x, Y[bx * block_M, 0])
+
+    return main
+
+
+@tilelang.jit(out_idx=[-1])
+def attention(heads, length, dim, block_M=64, block_N=64, stages=2):
+    """Flash attention without a mask, one head and one block of rows per program."""
+    scale = (1.0 / dim) ** 0.5 * 1.44269504
+    shape = (heads, length, dim)
+
+    @T.prim_func
+    def main(
+        Q: T.Tensor(shape, "float16"),
+        K: T.Tensor(shape, "float16"),
+        V: T.Tensor(shape, "float16"),
+        O: T.Tensor(shape, "float16"),
+    ):
+        with T.Kernel(T.ceildiv(length, block_M), heads, threads=128) as (bx, h):
+            q = T.alloc_shared((block_M, dim), "float16")
+            k = T.alloc_shared((block_N, dim), "float16")
+            v = T.alloc_shared((block_N, dim), "float16")
+            score = T.alloc_fragment((block_M, block_N), "float32")
+            weight = T.alloc_fragment((block_M, block_N), "float16")
+            out = T.alloc_fragment((block_M, dim), "float32")
+            top = T.alloc_fragment((block_M,), "float32")
+            top_before = T.alloc_fragment((block_M,), "float32")
+            shrink = T.alloc_fragment((block_M,), "float32")
+            part = T.alloc_fragment((block_M,), "float32")
+            total = T.alloc_fragment((block_M,), "float32")
+
+            T.copy(Q[h, bx * block_M : (bx + 1) * block_M, :], q)
+            T.fill(out, 0)
+            T.fill(total, 0)
+            T.fill(top, -T.infinity("float32"))
+            for n in T.Pipelined(T.ceildiv(length, block_N), num_stages=stages):
+                T.copy(K[h, n * block_N : (n + 1) * block_N, :], k)
+                T.clear(score)
+                T.gemm(q, k, score, transpose_B=True, policy=T.GemmWarpPolicy.FullRow)
+                T.copy(top, top_before)
+                T.reduce_max(score, top, dim=1, clear=False)
+                for i in T.Parallel(block_M):
+                    shrink[i] = T.exp2(top_before[i] * scale - top[i] * scale)
+                for i, j in T.Parallel(block_M, block_N):
+                    score[i, j] = T.exp2(score[i, j] * scale - top[i] * scale)
+                T.reduce_sum(score, part, dim=1)
+                for i in T.Parallel(block_M):
+                    total[i] = total[i] * shrink[i] + part[i]
+                T.copy(score, weight)
+                for i, j in T.Parallel(block_M, dim):
+                    out[i, j] *= shrink[i]
+                T.copy(V[h, n * block_N : (n + 1) * block_N, :], v)
+                T.gemm(weight, v, out, policy=T.GemmWarpPolicy.FullRow)
+            for i, j in T.Parallel(block_M, dim):
+                out[i, j] /= total[i]
+            T.copy(out, O[h, bx * block_M : (bx + 1) * block_M, :])
+
+    return main
+
+
+def example(name: str) -> Any:
+    """The module examples/NAME.py."""
+    module = sys.modules.get(f"example_{name}")
+    if module is None:
+        path = ROOT / "examples" / f"{name}.py"
+        spec = importlib.util.spec_from_file_location(f"example_{name}", path)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+    return module
