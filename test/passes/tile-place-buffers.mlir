@@ -61,6 +61,9 @@
 // REDEFINE: %{name} = global_to_global
 // RUN: %{same}
 
+// REDEFINE: %{name} = rank_grows
+// RUN: %{same}
+
 // REDEFINE: %{name} = global_fill
 // RUN: %{same}
 
@@ -587,6 +590,28 @@ func.func @global_to_global(%A: memref<24x40xf32> {tile.name = "A"},
     tile.copy(%C[%i, %c0] [%c12, %c40] : memref<24x40xf32>, %A[%i, %c0] [%c12, %c40] : memref<24x40xf32>)
     %j = arith.muli %bx, %c16 : index
     tile.copy(%D[%j, %c2] [%c16, %c32] : memref<20x30xf16>, %A[%j, %c10] [%c16, %c32] : memref<24x40xf32>)
+  }
+  return
+}
+
+// Of another rank.
+// CHECK-LABEL: func.func @rank_grows(
+// CHECK: tile.copy (%C.raw[{{.+}}, %arg0[
+// CHECK: tile.copy (%arg1{{.+}}, %C.raw[
+// CHECK: tile.elementwise <cast> (%D.cast[
+// CHECK: tile.copy (%arg2{{.+}}, %D.cast[
+func.func @rank_grows(%A: memref<32x40xf32> {tile.name = "A"}, %C: memref<32x1x40xf32> {tile.name = "C", tile.output},
+                      %D: memref<1x32x1x40xf16> {tile.name = "D", tile.output}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c16 = arith.constant 16 : index
+  %c40 = arith.constant 40 : index
+  tile.launch (%bx) in (%c2) {
+    %i = arith.muli %bx, %c16 : index
+    tile.copy(%C[%i, %c0, %c0] [%c16, %c1, %c40] : memref<32x1x40xf32>, %A[%i, %c0] [%c16, %c40] : memref<32x40xf32>)
+    tile.copy(%D[%c0, %i, %c0, %c0] [%c1, %c16, %c1, %c40] : memref<1x32x1x40xf16>,
+              %A[%i, %c0] [%c16, %c40] : memref<32x40xf32>)
   }
   return
 }

@@ -9,9 +9,6 @@ using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::passes;
 
-static constexpr StringLiteral kOpenDims =
-    "cannot tell which run-time dimensions belong together; give both sides the same rank";
-
 npu::Space passes::spaceOf(tile::Scope scope) {
   switch (scope) {
   case tile::Scope::L1:

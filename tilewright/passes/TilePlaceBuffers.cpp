@@ -219,10 +219,10 @@ LogicalResult Placer::legalize(CopyOp copy) {
     return SmallVector<Value>(rank, builder.create<arith::ConstantIndexOp>(loc, 0));
   };
 
+  if (failed(matchDims(dst, src)))
+    return copy.emitOpError(kOpenDims);
   if (dstScope == Scope::UB && srcScope == Scope::UB) {
-    if (failed(createTileMove(builder, loc, dst, src)))
-      return copy.emitOpError(
-          "cannot tell which run-time dimensions belong together; give both sides the same rank");
+    createTileMove(builder, loc, dst, src);
     copy.erase();
     return success();
   }
@@ -240,9 +240,6 @@ LogicalResult Placer::legalize(CopyOp copy) {
 
   // Through a tile of the source's type: load (or read out), convert, store.
   const Box &shapeOf = isGlobal(dst.buffer) && !isGlobal(src.buffer) ? src : dst;
-  if (isGlobal(dst.buffer) && isGlobal(src.buffer) &&
-      staticSizes(dst).size() > staticSizes(src).size())
-    return copy.emitOpError("copies between global tensors of different rank; copy through a tile");
   Value raw = src.buffer, converted = dst.buffer;
   Box rawBox = src, convertedBox = dst;
   SmallVector<Value> rawZeros, convertedZeros, sizes;
@@ -267,9 +264,7 @@ LogicalResult Placer::legalize(CopyOp copy) {
     sizes = temporary->second;
     convertedBox = {converted, convertedZeros, sizes};
   }
-  if (failed(createTileMove(builder, loc, convertedBox, rawBox)))
-    return copy.emitOpError(
-        "cannot tell which run-time dimensions belong together; give both sides the same rank");
+  createTileMove(builder, loc, convertedBox, rawBox);
   if (dstScope != Scope::UB)
     move(dst, convertedBox, FloatAttr());
   copy.erase();
@@ -324,7 +319,7 @@ LogicalResult Placer::legalize(AtomicOp atomic) {
     }
     auto map = matchDims(atomic.getBox(1), dst);
     if (failed(map))
-      return atomic.emitOpError("cannot pair the dimensions of source and destination");
+      return atomic.emitOpError(kOpenDims);
     BoxOperands boxes;
     boxes.add(builder, loc, dst);
     boxes.add(builder, loc, dst);

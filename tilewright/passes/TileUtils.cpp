@@ -99,11 +99,8 @@ FailureOr<SmallVector<int64_t>> passes::matchDims(const Box &box, const Box &oth
   return map;
 }
 
-LogicalResult passes::createTileMove(OpBuilder &builder, Location loc, const Box &dst,
-                                     const Box &src) {
+void passes::createTileMove(OpBuilder &builder, Location loc, const Box &dst, const Box &src) {
   auto srcMap = matchDims(src, dst);
-  if (failed(srcMap))
-    return failure();
   int64_t rank = staticSizes(dst).size();
   Type dstElement = cast<MemRefType>(dst.buffer.getType()).getElementType();
   Type srcElement = cast<MemRefType>(src.buffer.getType()).getElementType();
@@ -119,5 +116,4 @@ LogicalResult passes::createTileMove(OpBuilder &builder, Location loc, const Box
           {builder.getDenseI64ArrayAttr(identity), builder.getDenseI64ArrayAttr(*srcMap)}),
       UnitAttr(),
       tile::RoundAttr::get(builder.getContext(), toInteger ? Round::Trunc : Round::Rint));
-  return success();
 }

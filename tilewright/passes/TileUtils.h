@@ -49,8 +49,12 @@ SqueezedBox squeeze(const Box &box);
 /// it open.
 mlir::FailureOr<llvm::SmallVector<int64_t>> matchDims(const Box &box, const Box &other);
 
-/// Creates `dst = fn(src)` with maps that pair the boxes' dimensions as a copy does.
-mlir::LogicalResult createTileMove(mlir::OpBuilder &builder, mlir::Location loc, const Box &dst,
-                                   const Box &src);
+/// What to say when that fails.
+inline constexpr llvm::StringLiteral kOpenDims =
+    "cannot tell which run-time dimensions belong together; give both sides the same rank";
+
+/// Creates `dst = fn(src)` with maps that pair the boxes' dimensions, of which matchDims can tell,
+/// as a copy does.
+void createTileMove(mlir::OpBuilder &builder, mlir::Location loc, const Box &dst, const Box &src);
 
 } // namespace tilewright::passes
