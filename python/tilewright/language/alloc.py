@@ -77,16 +77,6 @@ def alloc_L1(shape: Any, dtype: Any) -> Buffer:
     return _expert("alloc_L1", shape, dtype, "l1")
 
 
-def alloc_L0A(shape: Any, dtype: Any) -> Buffer:
-    """A tile in L0A, the cube's left operand."""
-    return _expert("alloc_L0A", shape, dtype, "l0a")
-
-
-def alloc_L0B(shape: Any, dtype: Any) -> Buffer:
-    """A tile in L0B, the cube's right operand."""
-    return _expert("alloc_L0B", shape, dtype, "l0b")
-
-
 def alloc_L0C(shape: Any, dtype: Any) -> Buffer:
     """A tile in L0C, the cube's accumulator."""
     return _expert("alloc_L0C", shape, dtype, "l0c")
