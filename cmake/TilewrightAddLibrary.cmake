@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The helpers that the CMakeLists.txt of each folder uses:
 #
 #   tilewright_add_library(<name> SOURCES a.cpp ... DEPENDS support machine ...

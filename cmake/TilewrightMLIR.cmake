@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Finds MLIR 19.1 and chooses between the shared libraries (libMLIR + libLLVM)
 # and the static archives. MLIR_DIR, as a variable or in the environment, wins;
 # else the prefix that llvm-config-19 names is a hint.

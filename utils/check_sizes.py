@@ -47,7 +47,7 @@ def main() -> int:
             limit = LIMITS[path.suffix]
             if len(lines) > limit:
                 problems.append(f"{name}: {len(lines)} lines, the limit is {limit}")
-        if path.suffix in (".cpp", ".h", ".py") and lines and LICENCE not in " ".join(lines[:2]):
+        if path.suffix in (".cpp", ".h", ".td", ".py", ".cmake") and lines and LICENCE not in " ".join(lines[:2]):
             problems.append(f"{name}:1: the first line is the licence ({LICENCE})")
         for number, line in enumerate(lines, 1):
             if line.startswith("#!"):
