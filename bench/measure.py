@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How the benchmarks measure: the smallest CPU time of several tries, which a busy machine disturbs least."""
+"""How the benchmarks measure: CPU time, the smallest of several tries.
+
+That is what other work on the machine disturbs least.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels that the benchmarks share, in the style of GPU scripts: sizes are known at compile time."""
+"""Kernels that the benchmarks share, in the style of GPU scripts."""
 
 from __future__ import annotations
 

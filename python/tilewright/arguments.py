@@ -7,11 +7,12 @@ import contextlib
 import functools
 import sys
 from collections.abc import Callable
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from .errors import ArgumentError, ArgumentTypeError, MissingTorchError, RunError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 #: Attribute of tensors that the device layer of compat/ places on a simulated device.
 DEVICE_TAG = "_tilewright_device"
@@ -59,15 +60,21 @@ def is_torch(value: Any) -> bool:
     return torch is not None and isinstance(value, torch.Tensor)
 
 
+def is_array(value: Any) -> bool:
+    """A NumPy array. Only a program that has imported NumPy can have one."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.ndarray)
+
+
 def is_tensor(value: Any) -> bool:
-    return isinstance(value, np.ndarray) or is_torch(value)
+    return is_array(value) or is_torch(value)
 
 
 def tensor_argument(name: str, position: int, value: Any) -> TensorArgument:
     """Address, shape and type of a tensor; one that is not contiguous is copied and copied back."""
     if is_torch(value):
         return _from_torch(name, position, value)
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         return _from_numpy(name, position, value)
     raise ArgumentTypeError(
         f"argument {position} '{name}' is a {type(value).__name__}; the kernel expects a tensor "
@@ -108,7 +115,7 @@ def _from_numpy(name: str, position: int, value: np.ndarray) -> TensorArgument:
         )
     if value.flags.c_contiguous and value.flags.writeable:
         return TensorArgument(value.ctypes.data, value.shape, dtype, value)
-    copy = np.array(value, order="C", copy=True)
+    copy = value.copy(order="C")
     made = TensorArgument(copy.ctypes.data, copy.shape, dtype, copy)
     if value.flags.writeable:
 
@@ -195,6 +202,8 @@ def make_output(shape: list[int], dtype: str, like_torch: bool, device: str | No
         if device is not None:
             setattr(made, DEVICE_TAG, device)
         return made
+    import numpy as np
+
     if dtype == "bfloat16":
         import ml_dtypes
 
