@@ -355,14 +355,14 @@ def refusal(error: BaseException) -> str | None:
 
 
 def attempt(case: Case, folder: Path, seeds: int) -> str | None:
-    """The failure's text; None when the case passes or is refused."""
+    """The kind of failure; None when the case passes or is refused."""
     try:
         run(case, folder, seeds)
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
         if refusal(error) is None:
-            return f"{type(error).__name__}: {error}"
+            return type(error).__name__
     return None
 
 
@@ -375,7 +375,8 @@ def shrink(case: Case, folder: Path, seeds: int) -> Case:
             if statement.body is not None:
                 yield from places(statement.body)
 
-    changed = True
+    kind = attempt(case, folder, seeds)
+    changed = kind is not None
     while changed:
         changed = False
         for body, index in list(places(case.body)):
@@ -384,7 +385,7 @@ def shrink(case: Case, folder: Path, seeds: int) -> Case:
             statement = body[index]
             for replacement in ([], statement.body or []):
                 body[index : index + 1] = replacement
-                if attempt(case, folder, seeds) is not None:
+                if attempt(case, folder, seeds) == kind:
                     changed = True
                     break
                 body[index : index + len(replacement)] = [statement]

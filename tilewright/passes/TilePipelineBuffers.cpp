@@ -80,9 +80,15 @@ private:
       if (!first || at->isBeforeInBlock(first))
         first = at;
     }
-    // An accumulator starts with a product that ignores the old content. Other tiles: the first
-    // statement writes it all.
-    if (scope != Scope::L0C) {
+    // An accumulator starts with a product that ignores the old content, or with a loop whose first
+    // product does, and ends where it is read. Other tiles: the first statement writes it all.
+    if (scope == Scope::L0C) {
+      auto gemm = dyn_cast<GemmOp>(first);
+      if (gemm && constantOf(gemm.getInit()).value_or(0) == 0)
+        return;
+      if (llvm::all_of(accesses, [](Operation *op) { return isa<GemmOp>(op); }))
+        return;
+    } else {
       auto access = dyn_cast<AccessInterface>(first);
       bool kills = access && access.getBox(0).buffer == alloc &&
                    access.getAccessKind(0) == AccessKind::Write && coversBuffer(access.getBox(0));
