@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tilewright/passes/TileUtils.h"
 
+#include "llvm/ADT/TypeSwitch.h"
+
 namespace tilewright::passes {
 #define GEN_PASS_DEF_TILEPLACEBUFFERS
 #include "tilewright/passes/Passes.h.inc"
