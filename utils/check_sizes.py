@@ -29,6 +29,7 @@ FORBIDDEN = [
         "no absolute path",
     ),
 ]
+LICENSED = (".cpp", ".h", ".td", ".py", ".cmake")
 LICENCE = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
 # Licence texts quote what they quote.
 QUOTED = {"LICENSE.txt", "NOTICE"}
@@ -47,7 +48,7 @@ def main() -> int:
             limit = LIMITS[path.suffix]
             if len(lines) > limit:
                 problems.append(f"{name}: {len(lines)} lines, the limit is {limit}")
-        if path.suffix in (".cpp", ".h", ".td", ".py", ".cmake") and lines and LICENCE not in " ".join(lines[:2]):
+        if path.suffix in LICENSED and lines and LICENCE not in " ".join(lines[:2]):
             problems.append(f"{name}:1: the first line is the licence ({LICENCE})")
         for number, line in enumerate(lines, 1):
             if line.startswith("#!"):

@@ -12,7 +12,8 @@
 
 namespace tilewright::driver {
 
-/// The host side of a kernel: its parameters, and how symbolic sizes follow from the shapes of the arguments.
+/// The host side of a kernel: its parameters, and how symbolic sizes follow from the shapes of the
+/// arguments.
 class HostProgram {
 public:
   /// Reads the argument attributes of the tile-level host function.
@@ -21,12 +22,15 @@ public:
   const std::vector<Parameter> &parameters() const { return params; }
   const std::vector<std::string> &symbols() const { return symbolNames; }
 
-  /// Checks `arguments` (without outputs when `withOutputs` is false) and binds every symbol. Returns an error text that names
-  /// the parameter, what was found and what is allowed; empty on success.
-  std::string bind(const std::vector<Argument> &arguments, bool withOutputs, std::map<std::string, int64_t> &bound) const;
+  /// Checks `arguments` (without outputs when `withOutputs` is false) and binds every symbol.
+  /// Returns an error text that names the parameter, what was found and what is allowed; empty on
+  /// success.
+  std::string bind(const std::vector<Argument> &arguments, bool withOutputs,
+                   std::map<std::string, int64_t> &bound) const;
 
   /// Shapes of the outputs in parameter order, or an error.
-  std::vector<std::vector<int64_t>> outputShapes(const std::map<std::string, int64_t> &bound, std::string &error) const;
+  std::vector<std::vector<int64_t>> outputShapes(const std::map<std::string, int64_t> &bound,
+                                                 std::string &error) const;
 
 private:
   std::vector<Parameter> params;

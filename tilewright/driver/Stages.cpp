@@ -100,8 +100,8 @@ LogicalResult runStage(ModuleOp module, const passes::Stage &stage) {
 
 } // namespace
 
-std::string driver::runStages(ModuleOp module, const passes::PipelineOptions &options, const std::string &dumpDir,
-                              DiagnosticCollector &collector) {
+std::string driver::runStages(ModuleOp module, const passes::PipelineOptions &options,
+                              const std::string &dumpDir, DiagnosticCollector &collector) {
   if (!dumpDir.empty())
     if (std::error_code code = llvm::sys::fs::create_directories(dumpDir)) {
       collector.fail("cannot create the directory " + dumpDir + ": " + code.message());
@@ -120,7 +120,8 @@ std::string driver::runStages(ModuleOp module, const passes::PipelineOptions &op
     if (failed(runStage(module, stage))) {
       if (!collector.sawError())
         collector.fail("the stage " + stage.name +
-                       " failed without saying why; this is a bug in tilewright, please report it with the IR (--dump-ir)");
+                       " failed without saying why; this is a bug in tilewright, please report it "
+                       "with the IR (--dump-ir)");
       return stage.name;
     }
     if (!write(stage.name))

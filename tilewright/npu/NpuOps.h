@@ -23,17 +23,19 @@ Space spaceOf(mlir::MemRefType type);
 Space spaceOf(mlir::Value buffer);
 mlir::MemRefType withSpace(mlir::MemRefType type, Space space);
 
-/// Bytes that one copy of a buffer of this type takes in its space: L1 and L0C in 16 x 32-byte fractals (C0 = 32 bytes, f32
-/// accumulators 16 x 16), UB rows whole, the total in 32-byte blocks; workspace slots in 512-byte lines.
+/// Bytes that one copy of a buffer of this type takes in its space: L1 and L0C in 16 x 32-byte
+/// fractals (C0 = 32 bytes, f32 accumulators 16 x 16), UB rows whole, the total in 32-byte blocks;
+/// workspace slots in 512-byte lines.
 int64_t slotBytes(mlir::MemRefType type);
 
 /// Name given by the author: of the alloc, or of the function argument.
 llvm::StringRef nameOf(mlir::Value buffer);
 
 /// Discardable attributes with a meaning.
-inline constexpr llvm::StringLiteral kCoreAttr = "npu.core";           ///< #npu.core on functions
-inline constexpr llvm::StringLiteral kWorkspaceAttr = "npu.workspace"; ///< i64 on functions: bytes per core group
-inline constexpr llvm::StringLiteral kNameAttr = "npu.name";           ///< string, function arguments
+inline constexpr llvm::StringLiteral kCoreAttr = "npu.core"; ///< #npu.core on functions
+inline constexpr llvm::StringLiteral kWorkspaceAttr =
+    "npu.workspace"; ///< i64 on functions: bytes per core group
+inline constexpr llvm::StringLiteral kNameAttr = "npu.name"; ///< string, function arguments
 
 } // namespace tilewright::npu
 

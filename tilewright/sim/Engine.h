@@ -18,12 +18,12 @@ struct TensorArg {
   int64_t elements = 0;
 };
 
-/// Breaks one SetFlag, WaitFlag, Barrier, BlockSet or BlockWait of a program, at all its occurrences.
-/// Drop: the instruction does nothing. A dropped set keeps its place in the queue of signals, so that
-/// its wait passes without waiting for anything and the run does not just hang; a dropped wait leaves
-/// its signal open. Delete: the instruction is not there at all, so that a wait may wait for ever.
-/// HoldProducer: the ordering goes but signals stay paired, and what the instruction
-/// ordered takes effect as late as the remaining edges allow, everything else as early.
+/// Breaks one SetFlag, WaitFlag, Barrier, BlockSet or BlockWait of a program, at all its
+/// occurrences. Drop: the instruction does nothing. A dropped set keeps its place in the queue of
+/// signals, so that its wait passes without waiting for anything and the run does not just hang; a
+/// dropped wait leaves its signal open. Delete: the instruction is not there at all, so that a wait
+/// may wait for ever. HoldProducer: the ordering goes but signals stay paired, and what the
+/// instruction ordered takes effect as late as the remaining edges allow, everything else as early.
 struct Mutation {
   enum class Kind : uint8_t { Drop, Delete, HoldProducer };
   Kind kind = Kind::Drop;
@@ -32,21 +32,33 @@ struct Mutation {
 };
 
 struct RunOptions {
-  bool time = false;            ///< run the clock
+  bool time = false; ///< run the clock
   /// With `time`: moves and computes no data where nothing but data depends on them. Tensors keep
   /// what they hold. Not together with `check`, `delaySeed` or `mutation`; a program that reads
   /// scalars from tiles, or prints, runs as a whole.
   bool timeOnly = false;
-  bool check = false;           ///< happens-before checker, uninitialised reads, bounds
-  bool trace = false;           ///< keep the clock's events for a trace file
+  bool check = false;                ///< happens-before checker, uninitialised reads, bounds
+  bool trace = false;                ///< keep the clock's events for a trace file
   std::optional<uint64_t> delaySeed; ///< let instructions take effect out of program order
-  std::optional<Mutation> mutation; ///< testing the checker: break one synchronisation instruction
-  int numThreads = 0;           ///< 0: affinity or TILEWRIGHT_NUM_THREADS
+  std::optional<Mutation> mutation;  ///< testing the checker: break one synchronisation instruction
+  int numThreads = 0;                ///< 0: affinity or TILEWRIGHT_NUM_THREADS
   int64_t maxInstructions = 20'000'000'000; ///< watchdog over scalar instructions of one core
 };
 
-enum class FindingKind : uint8_t { ReadAfterWrite, WriteAfterRead, WriteAfterWrite, DoubleSet, FlagReuse, Uninitialised,
-                                   OutOfBounds, UnconsumedFlag, Deadlock, CounterOverflow, AssertFailed, Watchdog };
+enum class FindingKind : uint8_t {
+  ReadAfterWrite,
+  WriteAfterRead,
+  WriteAfterWrite,
+  DoubleSet,
+  FlagReuse,
+  Uninitialised,
+  OutOfBounds,
+  UnconsumedFlag,
+  Deadlock,
+  CounterOverflow,
+  AssertFailed,
+  Watchdog
+};
 
 /// One diagnosed fault; locations index Program::locations.
 struct Finding {
@@ -63,8 +75,8 @@ struct PipeUse {
 };
 
 struct Timing {
-  double cycles = 0;       ///< slowest core
-  double microseconds = 0; ///< the same
+  double cycles = 0;                 ///< slowest core
+  double microseconds = 0;           ///< the same
   double launchMicroseconds = 0;     ///< task profile (cold)
   double launchWarmMicroseconds = 0; ///< operator-benchmark profile
   int32_t aicCount = 0, aivCount = 0;
@@ -88,20 +100,21 @@ struct TraceCore {
 };
 
 struct RunResult {
-  bool ok = true;          ///< false: stopped early; `error` says why
+  bool ok = true; ///< false: stopped early; `error` says why
   std::string error;
   std::vector<Finding> findings;
-  Timing timing;           ///< valid when asked for
+  Timing timing; ///< valid when asked for
   std::vector<TraceCore> cores;
   std::vector<TraceEvent> trace;
-  std::string printed;     ///< output of Print, in logical block order
-  uint64_t issued = 0;     ///< tile instructions executed
+  std::string printed;              ///< output of Print, in logical block order
+  uint64_t issued = 0;              ///< tile instructions executed
   std::vector<uint64_t> lineCycles; ///< busy cycles per location (summed over cores), when timed
 };
 
 /// Runs one launch. `scalars` are 64-bit values as Program::ScalarArg describes them.
 /// Never throws and never aborts on a faulty program: every fault is a finding or an error.
-RunResult run(const Program &program, const std::vector<TensorArg> &tensors, const std::vector<int64_t> &scalars,
-              const machine::Machine &chip, const RunOptions &options);
+RunResult run(const Program &program, const std::vector<TensorArg> &tensors,
+              const std::vector<int64_t> &scalars, const machine::Machine &chip,
+              const RunOptions &options);
 
 } // namespace tilewright::sim

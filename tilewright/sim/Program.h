@@ -32,10 +32,10 @@ struct Ref {
 
 inline constexpr unsigned kMaxRank = 6;
 
-/// A strided box of elements. Sizes and strides count elements, outermost first; stride 0 broadcasts.
-/// On-chip: `base` is the byte address of the first element in `space`.
-/// GM: `tensor` is the launch argument's index (or the workspace, see `kWorkspace`) and `base` the
-/// element offset of the first element.
+/// A strided box of elements. Sizes and strides count elements, outermost first; stride 0
+/// broadcasts. On-chip: `base` is the byte address of the first element in `space`. GM: `tensor` is
+/// the launch argument's index (or the workspace, see `kWorkspace`) and `base` the element offset
+/// of the first element.
 struct View {
   Space space = Space::UB;
   DType type = DType::F32;
@@ -46,54 +46,99 @@ struct View {
   std::array<Ref, kMaxRank> strides;
 };
 
-/// `View::tensor` value that names the launch's GM workspace (already offset to this block's part by
-/// the program; a plain byte array whose element type is the view's).
+/// `View::tensor` value that names the launch's GM workspace (already offset to this block's part
+/// by the program; a plain byte array whose element type is the view's).
 inline constexpr int32_t kWorkspace = -2;
 
 /// Tile instructions. Operand order: destination first, then sources.
 enum class TileOp : uint8_t {
   // MTE2
-  Load,      ///< {dst UB or L1, src GM}: box copy, equal dtypes. UB: row major. L1: ND to NZ.
-  FillL1,    ///< {dst L1}, scalars {value bits}: constant fill of an L1 box (pad with zeros).
+  Load,   ///< {dst UB or L1, src GM}: box copy, equal dtypes. UB: row major. L1: ND to NZ.
+  FillL1, ///< {dst L1}, scalars {value bits}: constant fill of an L1 box (pad with zeros).
   // MTE1 + M
-  Mmad,      ///< {C L0C (m,n), A L1, B L1}, scalars {init}: C = (init ? 0 : C) + A.B, k-ordered fma
-             ///< in f32 (int32 for 8-bit). A is (m,k), or (k,m) with flag transposeA; B is (k,n), or
-             ///< (n,k) with flag transposeB. Reads of A, B happen on MTE1, of C on M.
+  Mmad, ///< {C L0C (m,n), A L1, B L1}, scalars {init}: C = (init ? 0 : C) + A.B, k-ordered fma
+        ///< in f32 (int32 for 8-bit). A is (m,k), or (k,m) with flag transposeA; B is (k,n), or
+        ///< (n,k) with flag transposeB. Reads of A, B happen on MTE1, of C on M.
   // FIX
-  Fixpipe,   ///< {dst GM or L1, src L0C}: box copy with float narrowing (half-even); flag relu.
+  Fixpipe, ///< {dst GM or L1, src L0C}: box copy with float narrowing (half-even); flag relu.
   // MTE3
   Store,     ///< {dst GM, src UB}: box copy, equal dtypes.
   AtomicAdd, ///< {dst GM, src UB}: dst += src, element order.
   AtomicMax, ///< {dst GM, src UB}
   AtomicMin, ///< {dst GM, src UB}
   // V (all operands UB; sizes are dst's, sources may have stride 0)
-  Fill,      ///< {dst}, scalars {value bits in dst's type; f16/bf16 as f32}
-  Copy,      ///< {dst, src}: same dtype; any strides (also broadcasts and transposes)
-  Cast,      ///< {dst, src}; `round` names the mode
-  Unary,     ///< {dst, a}; `fn` is a UnaryFn
-  Binary,    ///< {dst, a, b}; `fn` is a BinaryFn
-  BinaryScalar, ///< {dst, a}, scalars {b bits in a's type; f16/bf16 as f32}; `flags` kScalarFirst: b op a
-  Compare,   ///< {dst I1, a, b}; `fn` is a CompareFn
+  Fill,          ///< {dst}, scalars {value bits in dst's type; f16/bf16 as f32}
+  Copy,          ///< {dst, src}: same dtype; any strides (also broadcasts and transposes)
+  Cast,          ///< {dst, src}; `round` names the mode
+  Unary,         ///< {dst, a}; `fn` is a UnaryFn
+  Binary,        ///< {dst, a, b}; `fn` is a BinaryFn
+  BinaryScalar,  ///< {dst, a}, scalars {b bits in a's type; f16/bf16 as f32}; `flags` kScalarFirst:
+                 ///< b op a
+  Compare,       ///< {dst I1, a, b}; `fn` is a CompareFn
   CompareScalar, ///< {dst I1, a}, scalars {b}
-  Select,    ///< {dst, cond I1, a, b}
-  SelectScalar, ///< {dst, cond I1, a}, scalars {b}: the scalar where cond is false
-  Reduce,    ///< {dst, src}: `fn` is a ReduceFn; the reduced dims have dst stride 0; sizes are src's.
-             ///< Flag kAccumulate: combine with dst's old value. Canonical order: support/Reduce.h.
-  Iota,      ///< {dst}, scalars {start, step per dim...}: dst[i..] = start + sum(i_d * step_d), as int64
-             ///< then converted to dst's type
-  Scan,      ///< {dst, src}: inclusive scan along dim `fn>>8` with ReduceFn `fn&255`; flag kReverse
-  Gather,    ///< {dst, src (1-D table view), index I32}: dst[i..] = src[index[i..]], UB
+  Select,        ///< {dst, cond I1, a, b}
+  SelectScalar,  ///< {dst, cond I1, a}, scalars {b}: the scalar where cond is false
+  Reduce, ///< {dst, src}: `fn` is a ReduceFn; the reduced dims have dst stride 0; sizes are src's.
+          ///< Flag kAccumulate: combine with dst's old value. Canonical order: support/Reduce.h.
+  Iota, ///< {dst}, scalars {start, step per dim...}: dst[i..] = start + sum(i_d * step_d), as int64
+        ///< then converted to dst's type
+  Scan, ///< {dst, src}: inclusive scan along dim `fn>>8` with ReduceFn `fn&255`; flag kReverse
+  Gather, ///< {dst, src (1-D table view), index I32}: dst[i..] = src[index[i..]], UB
   // S
   ScalarStore, ///< {dst UB or GM (rank 0)}, scalars {value bits; f16/bf16 as f32}
   ScalarLoad,  ///< {src UB or GM (rank 0)} -> register `resultReg`; blocks the scalar unit
 };
 
-enum class UnaryFn : uint8_t { Neg, Abs, Exp, Exp2, Log, Log2, Log10, Log1p, Sqrt, Rsqrt, Rec, Sin, Cos, Tan,
-                               Tanh, Sigmoid, Erf, Floor, Ceil, Round, Trunc, Rint, Not, Relu, IsNan, IsInf, IsFinite };
+enum class UnaryFn : uint8_t {
+  Neg,
+  Abs,
+  Exp,
+  Exp2,
+  Log,
+  Log2,
+  Log10,
+  Log1p,
+  Sqrt,
+  Rsqrt,
+  Rec,
+  Sin,
+  Cos,
+  Tan,
+  Tanh,
+  Sigmoid,
+  Erf,
+  Floor,
+  Ceil,
+  Round,
+  Trunc,
+  Rint,
+  Not,
+  Relu,
+  IsNan,
+  IsInf,
+  IsFinite
+};
 /// DivS/RemS truncate; FloorDiv/FloorMod floor (exact for all integer widths).
 /// Max/Min propagate NaN; MaxNum/MinNum return the other operand.
-enum class BinaryFn : uint8_t { Add, Sub, Mul, Div, Rem, FloorDiv, FloorMod, Max, Min, MaxNum, MinNum, And, Or, Xor,
-                                Shl, Shr, Pow };
+enum class BinaryFn : uint8_t {
+  Add,
+  Sub,
+  Mul,
+  Div,
+  Rem,
+  FloorDiv,
+  FloorMod,
+  Max,
+  Min,
+  MaxNum,
+  MinNum,
+  And,
+  Or,
+  Xor,
+  Shl,
+  Shr,
+  Pow
+};
 enum class CompareFn : uint8_t { EQ, NE, LT, LE, GT, GE };
 enum class ReduceFn : uint8_t { Sum, Max, Min, AbsSum, AbsMax, Prod, And, Or, Xor };
 enum class RoundMode : uint8_t { Rint, Floor, Ceil, Round, Trunc, Odd };
@@ -106,7 +151,7 @@ inline constexpr uint8_t kAccumulate = 1, kReverse = 2;    ///< Reduce, Scan
 /// One tile instruction as issued; everything that varies at run time is in `Ref`s.
 struct Template {
   TileOp op = TileOp::Copy;
-  uint16_t fn = 0;   ///< UnaryFn, BinaryFn, CompareFn or ReduceFn
+  uint16_t fn = 0; ///< UnaryFn, BinaryFn, CompareFn or ReduceFn
   uint8_t flags = 0;
   RoundMode round = RoundMode::Rint;
   std::vector<View> operands;
@@ -118,34 +163,76 @@ struct Template {
 
 /// Scalar opcodes. `dst`, `a`, `b`, `c` are registers unless said; `imm` as noted.
 enum class Opcode : uint8_t {
-  Const,   ///< dst = imm
-  Move,    ///< dst = a
-  // integers: operands are kept extended to 64 bits; `type` gives width and signedness of the result,
-  // which is wrapped and extended again. Index values use I64.
-  Add, Sub, Mul, DivS, RemS, DivU, RemU, FloorDiv, FloorMod, CeilDiv, And, Or, Xor, Shl, ShrS, ShrU, MinS, MaxS, MinU, MaxU,
-  CmpEQ, CmpNE, CmpLT, CmpLE, CmpGT, CmpGE,     ///< signed; dst = 0 or 1
-  CmpULT, CmpULE, CmpUGT, CmpUGE,
-  Select,  ///< dst = a ? b : c
+  Const, ///< dst = imm
+  Move,  ///< dst = a
+  // integers: operands are kept extended to 64 bits; `type` gives width and signedness of the
+  // result, which is wrapped and extended again. Index values use I64.
+  Add,
+  Sub,
+  Mul,
+  DivS,
+  RemS,
+  DivU,
+  RemU,
+  FloorDiv,
+  FloorMod,
+  CeilDiv,
+  And,
+  Or,
+  Xor,
+  Shl,
+  ShrS,
+  ShrU,
+  MinS,
+  MaxS,
+  MinU,
+  MaxU,
+  CmpEQ,
+  CmpNE,
+  CmpLT,
+  CmpLE,
+  CmpGT,
+  CmpGE, ///< signed; dst = 0 or 1
+  CmpULT,
+  CmpULE,
+  CmpUGT,
+  CmpUGE,
+  Select, ///< dst = a ? b : c
   // floats: `type` is F32 or F64, or F16/BF16 (kept as f32 bits, result rounded to the type)
-  FAdd, FSub, FMul, FDiv, FMax, FMin, FMaxNum, FMinNum, FNeg,
-  FCmpEQ, FCmpNE, FCmpLT, FCmpLE, FCmpGT, FCmpGE, ///< ordered except NE
+  FAdd,
+  FSub,
+  FMul,
+  FDiv,
+  FMax,
+  FMin,
+  FMaxNum,
+  FMinNum,
+  FNeg,
+  FCmpEQ,
+  FCmpNE,
+  FCmpLT,
+  FCmpLE,
+  FCmpGT,
+  FCmpGE,  ///< ordered except NE
   FUnary,  ///< dst = UnaryFn(imm) of a
   FBinary, ///< dst = BinaryFn(imm) of a, b
-  Convert, ///< dst = a converted from DType(imm) to `type` (float to int: truncate, saturate, NaN 0)
+  Convert, ///< dst = a converted from DType(imm) to `type` (float to int: truncate, saturate, NaN
+           ///< 0)
   // control flow
-  Jump,    ///< to code index imm
-  JumpIf,  ///< if a != 0 to imm
+  Jump,   ///< to code index imm
+  JumpIf, ///< if a != 0 to imm
   JumpIfNot,
   Halt,
   // where am I
-  CoreId,    ///< index of this runner: AIC number in mixed/cube launches, AIV number in vector launches
-  CoreCount, ///< runners of this launch
-  SubCoreId, ///< 0 or 1 on the AIVs of a mixed launch, else 0
-  ScalarArg, ///< dst = launch scalar number imm (float args: bits; f16/bf16 as f32)
+  CoreId,     ///< index of this runner: AIC number in mixed/cube launches, AIV number in vector
+              ///< launches
+  CoreCount,  ///< runners of this launch
+  SubCoreId,  ///< 0 or 1 on the AIVs of a mixed launch, else 0
+  ScalarArg,  ///< dst = launch scalar number imm (float args: bits; f16/bf16 as f32)
   BeginBlock, ///< a = logical block id now starting (orders atomics, names blocks in reports)
   // issue
-  Issue,     ///< template number imm
-  SetFlag,   ///< pipes (p0 -> p1), id in Ref(a or imm)
+  Issue,   ///< template number imm
+  SetFlag, ///< pipes (p0 -> p1), id in Ref(a or imm)
   WaitFlag,
   Barrier,   ///< p0, or Pipe::All
   BlockSet,  ///< cross-core: after pipe p0 of this core, signal id; AIC signals both AIVs

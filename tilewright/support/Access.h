@@ -12,8 +12,8 @@ enum class AccessKind { Read, Write, Update };
 inline bool reads(AccessKind kind) { return kind != AccessKind::Write; }
 inline bool writes(AccessKind kind) { return kind != AccessKind::Read; }
 
-/// A box of a buffer: per dimension an offset and a size. Empty `offsets` and `sizes` mean the whole
-/// buffer; empty `sizes` with offsets mean one element.
+/// A box of a buffer: per dimension an offset and a size. Empty `offsets` and `sizes` mean the
+/// whole buffer; empty `sizes` with offsets mean one element.
 struct Box {
   mlir::Value buffer;
   mlir::ValueRange offsets;

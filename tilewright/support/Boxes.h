@@ -16,7 +16,8 @@
 namespace tilewright {
 
 /// Slices box `index` out of operands that are concatenated by rank.
-Box boxOf(mlir::OperandRange buffers, mlir::OperandRange offsets, mlir::OperandRange sizes, unsigned index);
+Box boxOf(mlir::OperandRange buffers, mlir::OperandRange offsets, mlir::OperandRange sizes,
+          unsigned index);
 
 /// The constant behind an index or integer value.
 std::optional<int64_t> constantOf(mlir::Value value);
@@ -25,8 +26,8 @@ std::optional<int64_t> constantOf(mlir::Value value);
 llvm::SmallVector<int64_t> staticSizes(const Box &box);
 
 /// The `custom<Boxes>` directive: `(%a[%i] [%m] : type, ...)`.
-void printBoxes(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::OperandRange buffers, mlir::TypeRange types,
-                mlir::OperandRange offsets, mlir::OperandRange sizes);
+void printBoxes(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::OperandRange buffers,
+                mlir::TypeRange types, mlir::OperandRange offsets, mlir::OperandRange sizes);
 mlir::ParseResult parseBoxes(mlir::OpAsmParser &parser,
                              llvm::SmallVectorImpl<mlir::OpAsmParser::UnresolvedOperand> &buffers,
                              llvm::SmallVectorImpl<mlir::Type> &types,

@@ -25,12 +25,12 @@
 namespace tilewright::tile {
 
 // The shared enumerations and box helpers under this dialect's name.
+using tilewright::boxOf;
+using tilewright::constantOf;
 using tilewright::Core;
 using tilewright::Fn;
 using tilewright::ReduceKind;
 using tilewright::Round;
-using tilewright::boxOf;
-using tilewright::constantOf;
 using tilewright::staticSizes;
 using tilewright::stringifyCore;
 using tilewright::stringifyFn;
@@ -54,16 +54,26 @@ mlir::Type scalarTypeOf(mlir::Type elementType);
 /// Name given by the author: of the alloc, or of the function argument.
 llvm::StringRef nameOf(mlir::Value buffer);
 
-/// Discardable attributes with a meaning.
-inline constexpr llvm::StringLiteral kCoreAttr = "tile.core";            ///< #tile.core on ops after tile-split-cores
-inline constexpr llvm::StringLiteral kNumStagesAttr = "tile.num_stages"; ///< i64 on scf.for made by T.Pipelined
-inline constexpr llvm::StringLiteral kNameAttr = "tile.name";            ///< string, function arguments
-inline constexpr llvm::StringLiteral kShapeAttr = "tile.shape";          ///< affine map symbols -> dims, memref arguments
-inline constexpr llvm::StringLiteral kOutputAttr = "tile.output";        ///< unit: allocated by the caller's runtime
-inline constexpr llvm::StringLiteral kSymbolsAttr = "tile.symbols";      ///< string array on the function
-inline constexpr llvm::StringLiteral kSplitDimAttr = "tile.split_dim";   ///< i64 on UB allocs cut over two vector cores
-inline constexpr llvm::StringLiteral kSplitRowsAttr = "tile.split_rows"; ///< i64: rows of the first vector core
-inline constexpr llvm::StringLiteral kUserAttr = "tile.user";            ///< unit on allocs the author wrote
+// Discardable attributes with a meaning.
+
+/// #tile.core on ops after tile-split-cores.
+inline constexpr llvm::StringLiteral kCoreAttr = "tile.core";
+/// i64 on scf.for made by T.Pipelined.
+inline constexpr llvm::StringLiteral kNumStagesAttr = "tile.num_stages";
+/// String, function arguments.
+inline constexpr llvm::StringLiteral kNameAttr = "tile.name";
+/// Affine map symbols -> dims, memref arguments.
+inline constexpr llvm::StringLiteral kShapeAttr = "tile.shape";
+/// Unit: allocated by the caller's runtime.
+inline constexpr llvm::StringLiteral kOutputAttr = "tile.output";
+/// String array on the function.
+inline constexpr llvm::StringLiteral kSymbolsAttr = "tile.symbols";
+/// i64 on UB allocs cut over two vector cores.
+inline constexpr llvm::StringLiteral kSplitDimAttr = "tile.split_dim";
+/// i64: rows of the first vector core.
+inline constexpr llvm::StringLiteral kSplitRowsAttr = "tile.split_rows";
+/// Unit on allocs the author wrote.
+inline constexpr llvm::StringLiteral kUserAttr = "tile.user";
 
 } // namespace tilewright::tile
 
