@@ -35,7 +35,8 @@ deps:
 	  echo "== installing$$missing"; \
 	  sudo=""; [ "$$(id -u)" = 0 ] || sudo=sudo; \
 	  $$sudo apt-get update -qq; \
-	  $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \
+	  $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+	    -o Dpkg::Use-Pty=0 --no-install-recommends $$missing > /dev/null; \
 	fi
 
 # The stamp names what was installed, so a changed list installs again.
