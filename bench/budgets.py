@@ -5,8 +5,8 @@
 
 Every figure is the smallest CPU time of several tries on one thread. Where a peer runs here, the
 budget is a ratio to it, measured in the same run: the figures of the budget were found on a faster
-or slower machine. PYTHON may be the interpreter of an environment with tilelang and triton; what
-is not installed is left out.
+or slower machine. PYTHON may be the interpreter of an environment with tilelang. run_peers.py
+runs more of them.
 """
 
 from __future__ import annotations
@@ -29,11 +29,6 @@ PARTS = (
 COLD = {
     "GEMM": "import workloads; workloads.matmul(1024, 1024, 1024, 128, 128, 64)",
     "flash attention": "import workloads; workloads.attention(8, 1024, 64)",
-}
-#: The kernels of a script that tilelang and triton compile in their processes.
-PEER_IMPORT = {
-    "tilelang": "import tilelang, tilelang.language",
-    "triton": "import triton, triton.language",
 }
 
 
@@ -89,10 +84,11 @@ class Options:
         return 3 if self.quick else 7
 
 
-def peer_import(options: Options, module: str) -> float | None:
+def peer_import(options: Options) -> float | None:
     if options.peers is None:
         return None
-    found = python(PEER_IMPORT[module], tries=options.tries, executable=options.peers)
+    code = "import tilelang, tilelang.language"
+    found = python(code, tries=options.tries, executable=options.peers)
     return found.cpu if found else None
 
 
@@ -105,7 +101,7 @@ def imports(options: Options) -> list[Row]:
     note = f"{whole.wall - bare.wall:.0f} ms wall; the package alone {light.cpu - bare.cpu:.0f} ms"
     if "True" in torch_free.output:
         note += "; TORCH IS IMPORTED"
-    peer = peer_import(options, "tilelang")
+    peer = peer_import(options)
     return [
         Row(
             "import with language, jit and compiler",
