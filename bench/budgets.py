@@ -21,8 +21,6 @@ from typing import Any
 
 from measure import best, load, one_thread, python, setting
 
-one_thread()
-
 PARTS = (
     "import tilewright as tilelang, tilewright.language as T; tilelang.jit; import tilewright._core"
 )
@@ -371,6 +369,7 @@ def main() -> int:
     parser.add_argument("--only", choices=SECTIONS, action="append", help="only this part")
     parser.add_argument("--json", metavar="FILE", help="write the figures")
     options = parser.parse_args()
+    one_thread()
     print(f"one thread, CPU time, best of several; {load()}", flush=True)
     rows: list[Row] = []
     for name in options.only or SECTIONS:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import budgets
-from measure import ONE_THREAD, UNSET, load
+from measure import ONE_THREAD, UNSET, load, one_thread
 
 
 @dataclass
@@ -243,6 +243,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", help="scripts whose name has this word")
     parser.add_argument("--verbose", action="store_true", help="print what the scripts print")
     options = parser.parse_args()
+    one_thread()
     print(
         f"one thread, CPU time where not said, best of ours, median of the peers; {load()}",
         flush=True,
