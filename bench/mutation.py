@@ -21,8 +21,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test" / "e2e"))
 
-from harness import Outcome, Program, bits, compile_kernel, randn  # noqa: E402
-from kernels import attention, example  # noqa: E402
+from harness import Outcome, Program, bits, compile_kernel, randn
+from kernels import attention, example
 
 RACES = ("read-after-write", "write-after-read", "write-after-write")
 #: Kernel -> (function, shapes of the inputs, fixed arguments). 44 blocks on 20 cores: each core has

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What users get wrong: each mistake has a message that says what and where, and nothing is lost."""
+"""What users get wrong: a message says what and where for each, and nothing is lost."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import numpy as np
 import pytest
-from harness import compile_kernel, randn, setting
 
 import tilewright as tilelang
 import tilewright.language as T
-from tilewright.errors import ArgumentError, ArgumentTypeError, CompileError, RunError
+from harness import Program, compile_kernel, randn, setting
+from tilewright.errors import ArgumentError, ArgumentTypeError, RunError
 
 
 @tilelang.jit(out_idx=[-1])
@@ -40,7 +41,11 @@ def works_still(kernel):
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ([randn((32, 24), np.float32), randn((32, 24))], ArgumentTypeError, ["'A'", "float32", "float16"]),
+        (
+            [randn((32, 24), np.float32), randn((32, 24))],
+            ArgumentTypeError,
+            ["'A'", "float32", "float16"],
+        ),
         ([randn((32, 24)), randn((32, 24, 1))], ArgumentError, ["'B'", "(32, 24, 1)", "(32, 24)"]),
         ([randn((32, 24)), randn((32, 25))], ArgumentError, ["'B'", "(32, 25)", "(32, 24)"]),
         ([randn((32, 24))], ArgumentError, ["Expected 2 inputs, got 1"]),
@@ -85,8 +90,6 @@ def test_sizes_that_disagree():
     with pytest.raises((ArgumentError, RunError)) as found:
         dynamic_pair(randn(40, np.float32), randn(41, np.float32))
     assert "'B'" in str(found.value) and "40" in str(found.value) and "41" in str(found.value)
-
-
 
 
 @tilelang.jit
@@ -218,8 +221,10 @@ def test_mistake_in_a_kernel(kernel, inputs, words):
     for word in words:
         assert word in text, text
     source = kernel.function.__code__
-    lines = open(__file__).read().splitlines()[source.co_firstlineno - 1 :]
-    line = source.co_firstlineno + next(i for i, text in enumerate(lines) if "# the mistake" in text)
+    lines = Path(__file__).read_text().splitlines()[source.co_firstlineno - 1 :]
+    line = source.co_firstlineno + next(
+        i for i, text in enumerate(lines) if "# the mistake" in text
+    )
     assert f"test_bad_input.py:{line}" in text, text
 
 
@@ -233,13 +238,32 @@ def endless(A):
         A[0] = count
 
 
+def test_kernel_that_never_ends():
+    """The watchdog stops it and names the loop; the default limit takes minutes."""
+    program = Program(
+        compile_kernel(endless, [np.zeros(32, np.int32)], {}, 2), [np.zeros(32, np.int32)]
+    )
+    line = endless.function.__code__.co_firstlineno + 4
+    for engine in ("simulator", "interpreter"):
+        report = program.run(engine=engine, max_instructions=100_000).report
+        assert not report["ok"]
+        assert "100000" in report["error"], report["error"]
+        assert abs(report["error_location"][1] - line) <= 2
+    values = np.zeros(32, np.int32)
+    with setting(max_instructions=1000), pytest.raises(RunError, match="test_bad_input.py"):
+        endless(values)
+
+
 def run_script(text: str, *options: str, **variables: str) -> subprocess.CompletedProcess[str]:
     import os
 
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **variables}
     return subprocess.run(
         [sys.executable, *options, "-c", textwrap.dedent(text)],
-        capture_output=True, text=True, env=environment, timeout=120,
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=120,
     )
 
 
@@ -281,7 +305,6 @@ def test_missing_torch():
     """
     # Kernels of `-c` have no source file: the script is written to one.
     import tempfile
-    from pathlib import Path
 
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "script.py"

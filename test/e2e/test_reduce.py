@@ -292,3 +292,62 @@ def test_norms(rms, size):
         rows=8,
         rms=rms,
     )
+
+
+BITWISE = {
+    "bitand": (T.reduce_bitand, np.bitwise_and),
+    "bitor": (T.reduce_bitor, np.bitwise_or),
+    "bitxor": (T.reduce_bitxor, np.bitwise_xor),
+}
+
+
+@tilelang.jit
+def bitwise(A, kind, clear):
+    M, N = T.const("M, N")
+    A: T.Tensor((M, N), "int32")
+    C = T.empty((M,), "int32")
+    with T.Kernel(1, threads=128) as _:
+        a = T.alloc_shared((M, N), "int32")
+        c = T.alloc_shared((M,), "int32")
+        T.copy(A, a)
+        T.fill(c, 5)
+        BITWISE[kind][0](a, c, dim=1, clear=clear)
+        T.copy(c, C)
+    return C
+
+
+@pytest.mark.parametrize("kind", BITWISE)
+@pytest.mark.parametrize("clear", [True, False])
+def test_bitwise(kind, clear):
+    def reference(a):
+        found = BITWISE[kind][1].reduce(a, axis=1)
+        return found if clear else BITWISE[kind][1](found, 5)
+
+    values = integers((6, 20), -(2**30), 2**30)
+    check(bitwise, [values], reference, rtol=0, atol=0, seeds=1, kind=kind, clear=clear)
+
+
+@tilelang.jit
+def special_values(A, kind):
+    M, N = T.const("M, N")
+    A: T.Tensor((M, N), "float32")
+    C = T.empty((M,), "float32")
+    D = T.empty((M, N), "float32")
+    with T.Kernel(1, threads=128) as _:
+        a = T.alloc_shared((M, N), "float32")
+        c = T.alloc_shared((M,), "float32")
+        T.copy(A, a)
+        T.reduce(a, c, kind, 1)
+        for i, j in T.Parallel(M, N):
+            a[i, j] = T.exp(a[i, j] - c[i]) + T.max(a[i, j], 0.0)
+        T.copy(c, C)
+        T.copy(a, D)
+    return C, D
+
+
+@pytest.mark.parametrize("kind", ["sum", "max", "min", "absmax", "prod"])
+def test_special_values(kind):
+    """Infinities, NaNs, zeros of both signs: all engines give the same bits."""
+    values = randn((8, 24), np.float32)
+    values.reshape(-1)[::7] = [np.inf, -np.inf, np.nan, 0.0, -0.0, 1e38, 1e-44] * 4
+    check(special_values, [values], None, kind=kind)

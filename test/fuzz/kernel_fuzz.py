@@ -27,9 +27,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
-from harness import check, randn  # noqa: E402
-
-from tilewright.errors import CompileError, InternalError  # noqa: E402
+from harness import check, randn
+from tilewright.errors import CompileError, InternalError
 
 HEAD = """# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import tilewright as tilelang
@@ -62,13 +61,16 @@ class Case:
     sizes: dict[str, int]  #: M, N, K, bm, bn, bk
     dynamic: bool
     count: int  #: the run-time bound
+    scores: int  #: numbers of tiles of each kind, all of which are stored at the end
+    halves: int
+    rows: int
     prologue: list[str] = field(default_factory=list)
     body: list[Statement] = field(default_factory=list)
 
     def text(self) -> str:
         s = self.sizes
         shape = {n: n if self.dynamic else str(s[n]) for n in ("M", "N", "K")}
-        lines = ["@tilelang.jit", "def kernel(A, B, X, V, count):"]
+        lines = ["@tilelang.jit", "def kernel(A, B, X, V, R, count):"]
         if self.dynamic:
             lines.append('    M, N, K = T.dynamic("M, N, K")')
         M, N, K = shape["M"], shape["N"], shape["K"]
@@ -78,21 +80,24 @@ class Case:
             f'    X: T.Tensor(({M}, {N}), "float32")',
             f'    V: T.Tensor(({N},), "float32")',
             "    count: T.int32",
-            f'    O = T.empty(({M}, {N}), "float32")',
-            f'    H = T.empty(({M}, {N}), "float16")',
+            f'    R: T.Tensor(({M},), "float32")',
+            f'    O = T.empty(({self.scores}, {M}, {N}), "float32")',
+            f'    H = T.empty(({self.halves}, {M}, {N}), "float16")',
             f'    Q = T.empty((T.ceildiv({N}, {s["bn"]}), {M}, {s["bk"]}), "float32")',
-            f"    with T.Kernel(T.ceildiv({N}, {s['bn']}), T.ceildiv({M}, {s['bm']}), threads=128) as (bx, by):",
+            f'    P = T.empty((T.ceildiv({N}, {s["bn"]}), {self.rows}, {M}), "float32")',
+            f"    grid = T.ceildiv({N}, {s['bn']}), T.ceildiv({M}, {s['bm']})",
+            "    with T.Kernel(*grid, threads=128) as (bx, by):",
         ]
         lines += ["        " + line for line in self.prologue]
         for statement in self.body:
             lines += statement.lines(2)
-        lines.append("    return O, H, Q")
+        lines.append("    return O, H, Q, P")
         return HEAD + "\n".join(lines) + "\n"
 
     def inputs(self) -> list[Any]:
         M, N, K = (self.sizes[n] for n in ("M", "N", "K"))
         rows = [randn((M, K), seed=1), randn((K, N), seed=2), randn((M, N), "float32", 3)]
-        return [*rows, randn(N, "float32", 4), self.count]
+        return [*rows, randn(N, "float32", 4), randn(M, "float32", 5), self.count]
 
 
 class Generator:
@@ -101,7 +106,11 @@ class Generator:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         pick = self.random.choice
-        bm, bn, bk = pick([8, 16, 24, 32]), pick([8, 16, 32, 48]), pick([8, 16, 32])
+        bm, bn, bk = (
+            pick([8, 16, 24, 32, 5, 20]),
+            pick([8, 16, 32, 48, 12, 7]),
+            pick([8, 16, 32, 13]),
+        )
         size = {
             "M": self.random.randint(1, 2 * bm + 3),
             "N": self.random.randint(1, 2 * bn + 3),
@@ -109,9 +118,6 @@ class Generator:
         }
         if self.random.random() < 0.3:
             size = {"M": 2 * bm, "N": 2 * bn, "K": 3 * bk}
-        self.case = Case(
-            seed, {**size, "bm": bm, "bn": bn, "bk": bk}, self.random.random() < 0.3, self.random.randint(0, 3)
-        )
         self.bm, self.bn, self.bk = bm, bn, bk
         self.loops: list[str] = []
         self.depth = 0
@@ -122,7 +128,19 @@ class Generator:
         self.rows = ["r0", "r1", "r2"][: self.random.randint(1, 3)]
         self.columns = ["c0", "c1"]
         self.outs = ["q0"]
+        self.case = Case(
+            seed,
+            {**size, "bm": bm, "bn": bn, "bk": bk},
+            self.random.random() < 0.3,
+            self.random.randint(0, 3),
+            len(self.scores),
+            len(self.halves),
+            len(self.rows),
+        )
         self.has_cube = self.random.random() < 0.7
+        self.has_variable = self.random.random() < 0.4
+        self.has_integers = self.random.random() < 0.4
+        self.sums = self.random.random() < 0.3  #: adds to a tensor, atomically
 
     def chance(self, probability: float) -> bool:
         return self.random.random() < probability
@@ -143,17 +161,42 @@ class Generator:
             f'a = T.alloc_shared(({self.bm}, {self.bk}), "float16")',
             f'b = T.alloc_shared(({self.bk}, {self.bn}), "float16")',
         ]
-        body = self.block(self.random.randint(4, 9))
+        if self.has_integers:
+            self.case.prologue.append(f'n0 = T.alloc_shared(({self.bm}, {self.bn}), "int32")')
+        if self.has_variable:
+            self.case.prologue.append('v = T.alloc_var("int32", init=count)')
+        body = self.start() + self.block(self.random.randint(4, 9))
+        body += [Statement(f"T.copy({t}, {self.here('O', n)})") for n, t in enumerate(self.scores)]
+        body += [Statement(f"T.copy({t}, {self.here('H', n)})") for n, t in enumerate(self.halves)]
         body += [
-            Statement(f"T.copy({pick(self.scores)}, {self.here('O')})"),
-            Statement(f"T.copy({pick(self.halves)}, {self.here('H')})"),
-            Statement(f"T.copy(q0, Q[bx, by * {self.bm}, 0])"),
+            Statement(f"T.copy({t}, P[bx, {n}, by * {self.bm}])") for n, t in enumerate(self.rows)
         ]
+        body.append(Statement(f"T.copy(q0, Q[bx, by * {self.bm}, 0])"))
+        if self.sums:
+            body.append(Statement(f"T.atomic_add(R[by * {self.bm}], {pick(self.rows)})"))
         self.case.body = body
         return self.case
 
-    def here(self, tensor: str) -> str:
-        return f"{tensor}[by * {self.bm}, bx * {self.bn}]"
+    def start(self) -> list[Statement]:
+        """First values of most tiles; the others are read as zeros, or written first."""
+        found = [
+            *[f"T.copy({self.here('X')}, {t})" for t in self.scores + self.halves],
+            *[f"T.copy(V[bx * {self.bn}], {c})" for c in self.columns],
+            f"T.copy(A[by * {self.bm}, 0], a)",
+            f"T.copy(B[0, bx * {self.bn}], b)",
+        ]
+        rows = [
+            Statement(
+                f"for i in T.Parallel({self.bm}):",
+                [Statement(f"{r}[i] = i * {0.25 * (n + 1)} - 1.0")],
+            )
+            for n, r in enumerate(self.rows)
+        ]
+        return [s for s in [*map(Statement, found), *rows] if self.chance(0.75)]
+
+    def here(self, tensor: str, number: int | None = None) -> str:
+        lead = "" if number is None else f"{number}, "
+        return f"{tensor}[{lead}by * {self.bm}, bx * {self.bn}]"
 
     def block(self, count: int) -> list[Statement]:
         found: list[Statement] = []
@@ -163,6 +206,12 @@ class Generator:
 
     def statement(self) -> list[Statement]:
         pick = self.random.random()
+        if pick < 0.05:
+            return [self.region()]
+        if pick < 0.08 and self.has_variable:
+            return [self.variable()]
+        if pick < 0.11 and self.has_integers:
+            return [self.integers()]
         if pick < 0.30:
             return [self.parallel()]
         if pick < 0.42:
@@ -187,6 +236,8 @@ class Generator:
         options = ["1", "2", "3", "4", "count", "by + 1", "bx + by", "T.min(count, bx + 1)", "0"]
         if self.loops:
             options += [f"{self.loops[-1]} + 1", f"3 - {self.loops[-1]}"]
+        if self.has_variable:
+            options.append("v")
         return self.random.choice(options)
 
     def loop(self) -> Statement:
@@ -206,6 +257,8 @@ class Generator:
         options = ["count > 1", "bx == 0", "(bx + by) % 2 == 0"]
         if self.loops:
             options.append(f"{self.loops[-1]} == 0")
+        if self.has_variable:
+            options.append("v == 1")
         self.depth += 1
         body = self.block(self.random.randint(1, 2))
         self.depth -= 1
@@ -217,7 +270,11 @@ class Generator:
         pick = self.random.random()
         options = self.random.choice(["", "", ", clear_accum=True"])
         if pick < 0.25:
-            return [Statement(f"T.gemm({self.random.choice(self.halves)}, b, q0, transpose_B=True{options})")]
+            return [
+                Statement(
+                    f"T.gemm({self.random.choice(self.halves)}, b, q0, transpose_B=True{options})"
+                )
+            ]
         target = self.random.choice(self.scores)
         if pick < 0.4:
             return [Statement(f"T.gemm(a, b, {target}{options})")]
@@ -234,8 +291,51 @@ class Generator:
             body.insert(self.random.randint(0, 3), self.parallel())
             self.loops.pop()
         stages = self.random.randint(0, 3)
-        loop = Statement(f"for {name} in T.Pipelined(T.ceildiv({K}, {self.bk}), num_stages={stages}):", body)
+        loop = Statement(
+            f"for {name} in T.Pipelined(T.ceildiv({K}, {self.bk}), num_stages={stages}):", body
+        )
         return [Statement(f"T.clear({target})"), loop] if self.chance(0.7) else [loop]
+
+    def region(self) -> Statement:
+        """Parts of tiles: copies between rows or columns, and running sums."""
+        s, t = self.random.choice(self.scores), self.random.choice(self.scores + self.halves)
+        low, high = sorted(self.random.sample(range(self.bn + 1), 2))
+        row = self.random.randrange(self.bm)
+        if self.chance(0.3):
+            return Statement(f"T.cumsum({s}, dim={self.random.randint(0, 1)})")
+        if s == t or self.chance(0.4):
+            return Statement(f"T.copy({s}[{row}, 0:{self.bn}], {self.random.choice(self.columns)})")
+        if self.chance(0.5):
+            return Statement(f"T.copy({s}[:, {low}:{high}], {t}[:, {low}:{high}])")
+        return Statement(f"T.copy({self.random.choice(self.columns)}, {t}[{row}, 0:{self.bn}])")
+
+    def variable(self) -> Statement:
+        """A scalar that the kernel changes; both kinds of core follow it."""
+        step = self.random.choice(["v + 1", "3 - v", "T.min(v, 2)", "bx", *self.loops])
+        if self.chance(0.3):
+            self.depth += 1
+            body = self.block(1)
+            self.depth -= 1
+            return Statement("while v > 0:", [*body, Statement("v = v - 1")])
+        return Statement(f"v = {step}")
+
+    def integers(self) -> Statement:
+        head = f"for i, j in T.Parallel({self.bm}, {self.bn}):"
+        other = self.random.choice(["i", "j", "count", "n0[i, j]", "i * 5 + j"])
+        value = self.random.choice(
+            [
+                f"n0[i, j] + {other}",
+                f"({other} - 7) // 3",
+                f"({other} - 7) % 5",
+                f"T.max(n0[i, j], {other} * 2)",
+                f"T.cast(T.clamp({self.scores[0]}[i, j], -100.0, 100.0), 'int32')",
+            ]
+        )
+        if self.chance(0.4):
+            return Statement(
+                head, [Statement(f"{self.scores[0]}[i, j] = n0[i, j] * 0.5 + {other}")]
+            )
+        return Statement(head, [Statement(f"n0[i, j] = {value}")])
 
     def reduction(self) -> Statement:
         kind = self.random.choice(["sum", "max", "min", "abssum", "absmax"])
@@ -243,13 +343,19 @@ class Generator:
         if self.chance(0.75):
             source, target, dim = self.random.choice(self.scores), self.random.choice(self.rows), 1
         else:
-            source, target, dim = self.random.choice(self.scores), self.random.choice(self.columns), 0
+            source, target, dim = (
+                self.random.choice(self.scores),
+                self.random.choice(self.columns),
+                0,
+            )
         return Statement(f"T.reduce_{kind}({source}, {target}, dim={dim}{clear})")
 
     def load(self) -> Statement:
         pick = self.random.random()
         if pick < 0.3:
-            return Statement(f"T.copy({self.here('X')}, {self.random.choice(self.scores + self.halves)})")
+            return Statement(
+                f"T.copy({self.here('X')}, {self.random.choice(self.scores + self.halves)})"
+            )
         if pick < 0.45:
             return Statement(f"T.copy(V[bx * {self.bn}], {self.random.choice(self.columns)})")
         step = f"{self.loops[-1]} * {self.bk}" if self.loops else "0"
@@ -271,8 +377,8 @@ class Generator:
 
     def store(self) -> Statement:
         if self.chance(0.2):
-            return Statement(f"T.copy({self.here('O')}, {self.random.choice(self.scores)})")
-        return Statement(f"T.copy({self.random.choice(self.scores)}, {self.here('O')})")
+            return Statement(f"T.copy({self.here('O', 0)}, {self.random.choice(self.scores)})")
+        return Statement(f"T.copy({self.random.choice(self.scores)}, {self.here('O', 0)})")
 
     def parallel(self) -> Statement:
         pick = self.random.random()
@@ -302,17 +408,23 @@ class Generator:
         return self.random.choice([f"{r}[i]" for r in self.rows] + [self.scalar(), "i"])
 
     def out_leaf(self) -> str:
-        return self.random.choice(["q0[i, j]", "q0[i, j]", "a[i, j]", f"{self.rows[0]}[i]", self.scalar()])
+        return self.random.choice(
+            ["q0[i, j]", "q0[i, j]", "a[i, j]", f"{self.rows[0]}[i]", self.scalar()]
+        )
 
     def score_leaf(self) -> str:
         tiles = [f"{t}[i, j]" for t in self.scores + self.halves]
         others = [f"{r}[i]" for r in self.rows] + [f"{c}[j]" for c in self.columns]
-        shifted = [f"{self.columns[0]}[(j + 3) % {self.bn}]", f"X[by * {self.bm} + i, bx * {self.bn} + j]"]
+        shifted = [
+            f"{self.columns[0]}[(j + 3) % {self.bn}]",
+            f"X[by * {self.bm} + i, bx * {self.bn} + j]",
+        ]
         return self.random.choice(tiles * 3 + others * 2 + shifted + [self.scalar(), "i", "j"])
 
     def condition(self, leaf: Any) -> str:
         if self.chance(0.5):
-            return f"i {self.random.choice(['<', '>=', '!='])} {self.random.choice(['3', 'count', 'bx + 2'])}"
+            bound = self.random.choice(["3", "count", "bx + 2"])
+            return f"i {self.random.choice(['<', '>=', '!='])} {bound}"
         return f"{leaf()} {self.random.choice(['<', '>'])} {self.random.choice(['0.0', '1.0'])}"
 
     def expression(self, leaf: Any, depth: int) -> str:
@@ -350,7 +462,9 @@ def refusal(error: BaseException) -> str | None:
     """The reason when the compiler refuses a kernel as it may."""
     if isinstance(error, CompileError) and not isinstance(error, InternalError):
         text = str(error).splitlines()[0]
-        return " ".join(word for word in text.split() if not any(c.isdigit() or c == "'" for c in word))
+        return " ".join(
+            word for word in text.split() if not any(c.isdigit() or c == "'" for c in word)
+        )
     return None
 
 
@@ -392,7 +506,9 @@ def shrink(case: Case, folder: Path, seeds: int) -> Case:
     return case
 
 
-def fuzz(start: int, count: int, seconds: float, seeds: int, folder: Path) -> tuple[list[int], Counter[str], int]:
+def fuzz(
+    start: int, count: int, seconds: float, seeds: int, folder: Path
+) -> tuple[list[int], Counter[str], int]:
     """Seeds that fail, reasons of refusals, and how many cases ran."""
     failed: list[int] = []
     refused: Counter[str] = Counter()
@@ -437,7 +553,9 @@ def main() -> int:
                 traceback.print_exc()
                 return 1
             return 0
-        failed, refused, done = fuzz(options.start, options.count, options.seconds, options.seeds, folder)
+        failed, refused, done = fuzz(
+            options.start, options.count, options.seconds, options.seeds, folder
+        )
         print(f"{done} kernels, {sum(refused.values())} refused, {len(failed)} failed: {failed}")
         for reason, number in refused.most_common(10):
             print(f"  refused {number} x: {reason}")

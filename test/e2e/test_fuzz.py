@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A short run of test/fuzz/kernel_fuzz.py with fixed seeds, and kernels that once failed."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+
+import numpy as np
+import pytest
+
+import tilewright as tilelang
+import tilewright.language as T
+from harness import check, randn
+from kernels import ROOT
+
+
+def kernel_fuzz():
+    spec = importlib.util.spec_from_file_location(
+        "kernel_fuzz", ROOT / "test" / "fuzz" / "kernel_fuzz.py"
+    )
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["kernel_fuzz"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("start", [0, 20, 40])
+def test_random_kernels(start, tmp_path):
+    failed, refused, done = kernel_fuzz().fuzz(start, 20, 60, 2, tmp_path)
+    assert not failed, f"run test/fuzz/kernel_fuzz.py --seed {failed[0]} --shrink"
+    assert sum(refused.values()) <= done // 4, refused
+
+
+@tilelang.jit
+def unread_accumulator(A, B, trips):
+    A: T.Tensor((16, 32), "float16")
+    B: T.Tensor((32, 16), "float16")
+    C = T.empty((16, 16), "float32")
+    with T.Kernel(1, threads=128) as _:
+        a = T.alloc_shared((16, 32), "float16")
+        b = T.alloc_shared((32, 16), "float16")
+        used = T.alloc_fragment((16, 16), "float32")
+        unused = T.alloc_fragment((16, 16), "float32")
+        T.copy(A, a)
+        T.copy(B, b)
+        for k in T.Pipelined(trips, num_stages=2):
+            T.gemm(a, b, unused)
+        T.gemm(a, b, used)
+        T.copy(used, C)
+    return C
+
+
+def test_accumulator_that_nobody_reads():
+    check(
+        unread_accumulator,
+        [randn((16, 32), seed=1), randn((32, 16), seed=2)],
+        lambda a, b: a.astype(np.float64) @ b.astype(np.float64),
+        trips=3,
+    )
