@@ -117,14 +117,16 @@ Value BoxLowering::extentOf(Value buffer, unsigned dim) {
   return builder.create<memref::DimOp>(function.getLoc(), mapped(buffer), index(dim));
 }
 
-/// Clips a global box to its tensor and the tile's box with it. Returns the condition "something
-/// was cut off", null when the box is proved to lie inside.
-Value BoxLowering::clip(const Box &global, Place &globalPlace, const Box &tileBox,
-                        Place &tilePlace) {
+/// Clips a global box to its tensor and the tile's box with it.
+BoxLowering::Clipped BoxLowering::clip(const Box &global, Place &globalPlace, const Box &tileBox,
+                                       Place &tilePlace) {
   Location loc = function.getLoc();
   auto type = cast<MemRefType>(global.buffer.getType());
-  auto toTile = matchDims(global, tileBox);
-  Value cut, gone;
+  SmallVector<int64_t> toTile = *matchDims(global, tileBox);
+  Clipped clipped;
+  auto either = [&](Value &flag, Value also) {
+    flag = flag ? builder.create<arith::OrIOp>(loc, flag, also).getResult() : also;
+  };
   for (unsigned dim = 0; dim < type.getRank(); ++dim) {
     auto offset = rangeOf(global.offsets[dim]), size = rangeOf(global.sizes[dim]);
     bool lowSafe = offset && offset->low >= 0;
@@ -141,18 +143,18 @@ Value BoxLowering::clip(const Box &global, Place &globalPlace, const Box &tileBo
             : builder.create<arith::MinSIOp>(loc, end, extentOf(global.buffer, dim)).getResult();
     Value length =
         builder.create<arith::MaxSIOp>(loc, builder.create<arith::SubIOp>(loc, high, low), zero);
-    Value shorter = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, length,
-                                                  globalPlace.sizes[dim]);
-    cut = cut ? builder.create<arith::OrIOp>(loc, cut, shorter).getResult() : shorter;
+    either(clipped.cut, builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, length,
+                                                      globalPlace.sizes[dim]));
     // Where nothing is left the offset must still be a place inside.
     Value none = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, length, zero);
     globalPlace.offsets[dim] = builder.create<arith::SelectOp>(loc, none, zero, low);
-    globalPlace.sizes[dim] = length;
-    int64_t partner = succeeded(toTile) ? (*toTile)[dim] : -1;
+    int64_t partner = toTile[dim];
     if (partner < 0) {
-      gone = gone ? builder.create<arith::OrIOp>(loc, gone, none).getResult() : none;
+      // Ops pair dimensions by the sizes that are not 1, so a 1 stays what it is.
+      either(clipped.gone, none);
       continue;
     }
+    globalPlace.sizes[dim] = length;
     if (!lowSafe) {
       Value shift = builder.create<arith::SubIOp>(loc, low, begin);
       Value safe = builder.create<arith::SelectOp>(loc, none, zero, shift);
@@ -161,10 +163,26 @@ Value BoxLowering::clip(const Box &global, Place &globalPlace, const Box &tileBo
     }
     tilePlace.sizes[partner] = length;
   }
-  // A dimension of size 1 is outside: the whole tile box goes with it.
-  if (gone && !tilePlace.sizes.empty())
-    tilePlace.sizes[0] = builder.create<arith::SelectOp>(loc, gone, zero, tilePlace.sizes[0]);
-  return cut;
+  // With a dimension of size 1 outside, nothing is left of any other.
+  for (auto [dim, partner] : llvm::enumerate(toTile)) {
+    if (!clipped.gone || partner < 0)
+      continue;
+    Value size = builder.create<arith::SelectOp>(loc, clipped.gone, zero, globalPlace.sizes[dim]);
+    globalPlace.sizes[dim] = tilePlace.sizes[partner] = size;
+    clipped.gone = nullptr;
+  }
+  return clipped;
+}
+
+/// Runs `body` unless the box is gone.
+void BoxLowering::unlessGone(Location loc, const Clipped &clipped,
+                             llvm::function_ref<void()> body) {
+  if (!clipped.gone)
+    return body();
+  auto branch = builder.create<scf::IfOp>(loc, clipped.gone, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(branch.elseYield());
+  body();
 }
 
 void BoxLowering::fillPlace(Location loc, const Place &place, Value value) {
@@ -205,10 +223,10 @@ LogicalResult BoxLowering::lowerCopy(tile::CopyOp copy) {
 
   if (srcScope == tile::Scope::Global || srcScope == tile::Scope::Workspace) {
     Place whole = to;
-    Value cut = srcScope == tile::Scope::Global ? clip(src, from, dst, to) : Value();
-    if (cut) {
+    Clipped clipped = srcScope == tile::Scope::Global ? clip(src, from, dst, to) : Clipped();
+    if (clipped.cut) {
       Type element = tile::scalarTypeOf(cast<MemRefType>(dst.buffer.getType()).getElementType());
-      auto branch = builder.create<scf::IfOp>(loc, cut, /*withElseRegion=*/false);
+      auto branch = builder.create<scf::IfOp>(loc, clipped.cut, /*withElseRegion=*/false);
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPoint(branch.thenYield());
       double pad = copy.getPad() ? copy.getPad()->convertToDouble() : 0.0;
@@ -220,23 +238,30 @@ LogicalResult BoxLowering::lowerCopy(tile::CopyOp copy) {
     Operands operands;
     operands.add(to);
     operands.add(from);
-    builder.create<npu::LoadOp>(loc, operands.buffers, operands.offsets, operands.sizes);
+    unlessGone(loc, clipped, [&] {
+      builder.create<npu::LoadOp>(loc, operands.buffers, operands.offsets, operands.sizes);
+    });
     return success();
   }
+  Clipped clipped;
   if (dstScope == tile::Scope::Global)
-    clip(dst, to, src, from);
+    clipped = clip(dst, to, src, from);
   Operands operands;
   operands.add(to);
   operands.add(from);
   if (srcScope == tile::Scope::L0C) {
-    builder.create<npu::FixpipeOp>(loc, operands.buffers, operands.offsets, operands.sizes,
-                                   UnitAttr());
+    unlessGone(loc, clipped, [&] {
+      builder.create<npu::FixpipeOp>(loc, operands.buffers, operands.offsets, operands.sizes,
+                                     UnitAttr());
+    });
     return success();
   }
   if (srcScope != tile::Scope::UB)
     return copy.emitOpError("cannot store from ") << stringifyScope(srcScope);
   once(loc, split, [&] {
-    builder.create<npu::StoreOp>(loc, operands.buffers, operands.offsets, operands.sizes);
+    unlessGone(loc, clipped, [&] {
+      builder.create<npu::StoreOp>(loc, operands.buffers, operands.offsets, operands.sizes);
+    });
   });
   return success();
 }
@@ -249,14 +274,16 @@ LogicalResult BoxLowering::lowerAtomic(tile::AtomicOp atomic) {
   bool split = isSplit(cast<AccessInterface>(atomic.getOperation()));
   cutRows(src.buffer, from);
   cutPartner(src.buffer, src, dst, to);
-  clip(dst, to, src, from);
+  Clipped clipped = clip(dst, to, src, from);
   Operands operands;
   operands.add(to);
   operands.add(from);
   once(atomic.getLoc(), split, [&] {
-    builder.create<npu::AtomicOp>(atomic.getLoc(), operands.buffers, operands.offsets,
-                                  operands.sizes,
-                                  npu::ReduceKindAttr::get(builder.getContext(), atomic.getKind()));
+    unlessGone(atomic.getLoc(), clipped, [&] {
+      builder.create<npu::AtomicOp>(
+          atomic.getLoc(), operands.buffers, operands.offsets, operands.sizes,
+          npu::ReduceKindAttr::get(builder.getContext(), atomic.getKind()));
+    });
   });
   return success();
 }

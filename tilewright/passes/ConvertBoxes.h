@@ -62,7 +62,13 @@ private:
   void cutRows(mlir::Value buffer, Place &place);
   void cutPartner(mlir::Value tileBuffer, const Box &tileBox, const Box &partnerBox,
                   Place &partner);
-  mlir::Value clip(const Box &global, Place &globalPlace, const Box &tileBox, Place &tilePlace);
+  /// What is left of a box inside its tensor. `cut`: something was cut off, null when it is proved
+  /// to lie inside. `gone`: nothing is left, set when the sizes cannot say so.
+  struct Clipped {
+    mlir::Value cut, gone;
+  };
+  Clipped clip(const Box &global, Place &globalPlace, const Box &tileBox, Place &tilePlace);
+  void unlessGone(mlir::Location loc, const Clipped &clipped, llvm::function_ref<void()> body);
   mlir::Value extentOf(mlir::Value buffer, unsigned dim);
 
   mlir::LogicalResult lowerCopy(tile::CopyOp copy);
