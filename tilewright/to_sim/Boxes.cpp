@@ -263,22 +263,23 @@ void Translator::pairBoxes(const Operand &a, const Operand &b, sim::View &viewA,
       if (dim.extent != 1)
         order.push_back(int(d));
   };
-  if (compatible()) {
+  keep(a, orderA);
+  keep(b, orderB);
+  if (orderA.size() != orderB.size() && compatible()) {
+    orderA.clear();
+    orderB.clear();
     for (auto [d, pair] : llvm::enumerate(llvm::zip(a.dims, b.dims))) {
       if (std::get<0>(pair).extent == 1 || std::get<1>(pair).extent == 1)
         continue;
       orderA.push_back(int(d));
       orderB.push_back(int(d));
     }
-  } else {
-    keep(a, orderA);
-    keep(b, orderB);
-    // A run-time size that is 1 faces a dropped dimension: align at the end, fill up in front.
-    while (orderA.size() < orderB.size())
-      orderA.insert(orderA.begin(), -1);
-    while (orderB.size() < orderA.size())
-      orderB.insert(orderB.begin(), -1);
   }
+  // A run-time size that is 1 faces a dropped dimension: align at the end, fill up in front.
+  while (orderA.size() < orderB.size())
+    orderA.insert(orderA.begin(), -1);
+  while (orderB.size() < orderA.size())
+    orderB.insert(orderB.begin(), -1);
   if (orderA.empty()) {
     orderA.push_back(-1);
     orderB.push_back(-1);
