@@ -202,6 +202,21 @@ SmallVector<AccessTable::Extent, 2> AccessTable::extentsOf(const Box &box) {
       size = upperBound(box.sizes[dim]);
     result.push_back({linearOf(offset), size});
   }
+  // UB is moved in blocks of 32 bytes: a border inside a block keeps nothing apart.
+  auto type = cast<MemRefType>(box.buffer.getType());
+  if (spaceOf(type) != Space::UB || result.empty())
+    return result;
+  Type element = type.getElementType();
+  int64_t stride = element.isIntOrFloat() ? std::max(8u, element.getIntOrFloatBitWidth()) / 8 : 1;
+  for (int64_t dim = type.getRank() - 1; dim >= 0; stride *= type.getDimSize(dim--)) {
+    Extent &extent = result[dim];
+    bool whole = extent.size && stride * *extent.size % 32 == 0 &&
+                 stride * extent.offset.constant % 32 == 0 &&
+                 llvm::all_of(extent.offset.terms,
+                              [&](auto &term) { return stride * term.second % 32 == 0; });
+    if (!whole)
+      extent.size = std::nullopt;
+  }
   return result;
 }
 
