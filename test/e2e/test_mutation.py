@@ -7,6 +7,7 @@ import importlib.util
 import sys
 
 import pytest
+
 from kernels import ROOT
 
 

@@ -27,8 +27,20 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
-from harness import check, randn
+from harness import check, randn, setting
 from tilewright.errors import CompileError, InternalError
+
+#: What else is switched for a kernel: stages that are left out, or no change of rounding.
+SETTINGS: list[dict[str, Any]] = [
+    {},
+    {},
+    {"disable": "split-rows"},
+    {"disable": "pipeline"},
+    {"disable": "sync"},
+    {"disable": "vectorize,split-rows"},
+    {"strict": 1},
+    {"chip": "910b4"},
+]
 
 HEAD = """# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import tilewright as tilelang
@@ -455,7 +467,8 @@ def run(case: Case, folder: Path, seeds: int) -> None:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    check(module.kernel, case.inputs(), None, seeds=seeds)
+    with setting(**SETTINGS[case.seed % len(SETTINGS)]):
+        check(module.kernel, case.inputs(), None, seeds=seeds)
 
 
 def refusal(error: BaseException) -> str | None:
@@ -546,7 +559,8 @@ def main() -> int:
             if options.shrink:
                 case = shrink(case, folder, options.seeds)
             print(case.text())
-            print(f"# sizes {case.sizes}, count {case.count}")
+            settings = SETTINGS[case.seed % len(SETTINGS)]
+            print(f"# sizes {case.sizes}, count {case.count}, settings {settings}")
             try:
                 run(case, folder, options.seeds)
             except Exception:
