@@ -46,6 +46,12 @@
 // REDEFINE: %{name} = row_store_outside
 // RUN: %{same}
 
+// REDEFINE: %{name} = column_outside
+// RUN: %{same}
+
+// REDEFINE: %{name} = element_outside
+// RUN: %{same}
+
 // REDEFINE: %{name} = loads_with_guard
 // RUN: %{same}
 
@@ -308,6 +314,48 @@ func.func @row_store_outside(%A: memref<8x32xf32> {tile.name = "A"},
     %T = tile.alloc "T" : memref<32xf32, #shared>
     tile.copy(%T[%c0] [%c32] : memref<32xf32, #shared>, %A[%bx, %c0] [%c1, %c32] : memref<8x32xf32>)
     tile.copy(%C[%bx, %c0] [%c1, %c32] : memref<5x20xf32>, %T[%c0] [%c32] : memref<32xf32, #shared>)
+  }
+  return
+}
+
+// A column that becomes a row: the size of 1 stays, nothing is left of the other dimension.
+// CHECK-LABEL: func.func private @column_outside_
+// CHECK: %[[GONE:.+]] = arith.cmpi eq
+// CHECK: %[[ROWS:.+]] = arith.select %[[GONE]], %c0, %c10
+// CHECK: npu.load (%T[%c0, %c0] [%c1, %[[ROWS]]] : {{.+}}, %arg0[%c26, %{{.+}}] [%[[ROWS]], %c1]
+func.func @column_outside(%G: memref<36x3xi32> {tile.name = "G"}, %O: memref<3x27xi32> {tile.name = "O", tile.output}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c19 = arith.constant 19 : index
+  %c26 = arith.constant 26 : index
+  tile.launch (%bx) in (%c3) {
+    %T = tile.alloc "T" : memref<1x19xi32, #shared>
+    %j = arith.addi %bx, %c2 : index
+    tile.copy(%T[%c0, %c0] [%c1, %c19] : memref<1x19xi32, #shared>,
+              %G[%c26, %j] [%c19, %c1] : memref<36x3xi32>) {pad = 3.0 : f64}
+    tile.copy(%O[%bx, %c0] [%c1, %c19] : memref<3x27xi32>, %T[%c0, %c0] [%c1, %c19] : memref<1x19xi32, #shared>)
+  }
+  return
+}
+
+// A box of one element.
+// CHECK-LABEL: func.func private @element_outside_
+// CHECK: npu.fill
+// CHECK: scf.if %{{.+}} {
+// CHECK: } else {
+// CHECK: npu.load (%T[%c0, %c0] [%c1, %c1]
+func.func @element_outside(%G: memref<5x2xf32> {tile.name = "G"}, %O: memref<3x8xf32> {tile.name = "O", tile.output}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  tile.launch (%bx) in (%c3) {
+    %T = tile.alloc "T" : memref<1x1xf32, #shared>
+    %j = arith.subi %bx, %c1 : index
+    tile.copy(%T[%c0, %c0] [%c1, %c1] : memref<1x1xf32, #shared>,
+              %G[%j, %j] [%c1, %c1] : memref<5x2xf32>) {pad = 3.0 : f64}
+    tile.copy(%O[%bx, %j] [%c1, %c1] : memref<3x8xf32>, %T[%c0, %c0] [%c1, %c1] : memref<1x1xf32, #shared>)
   }
   return
 }
