@@ -41,7 +41,7 @@ func.func @load_outside() {
   }
   return
 }
-// LOAD:      before:
+// LOAD:      {{^}}before{{$}}
 // LOAD:      faults.mlir:[[#@LINE-5]]:10: error: index (0, 4) is outside tile 'T' of shape (3, 4) (in block (0, 0, 0))
 
 func.func @store_outside() {

@@ -145,7 +145,7 @@ TEST_F(InterpreterTest, AFaultNamesItsPlace) {
     })",
                                 {});
   EXPECT_FALSE(outcome.ok);
-  EXPECT_EQ(outcome.printed, "first: \n");
+  EXPECT_EQ(outcome.printed, "first\n");
   auto location = dyn_cast<FileLineColLoc>(outcome.location);
   ASSERT_TRUE(location);
   EXPECT_EQ(location.getFilename(), "kernel.py");

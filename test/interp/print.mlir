@@ -33,6 +33,6 @@ func.func @main(%A: memref<2x2x3xf32>, %L: memref<40x40xi32>) {
   tile.print "" () scalar %c40 : index
 //CHECK-NEXT:40
   tile.print "words alone" ()
-//CHECK-NEXT:words alone: 
+//CHECK-NEXT:words alone
   return
 }

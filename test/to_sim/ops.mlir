@@ -13,7 +13,7 @@
 // CODE: binary_scalar sub {{.*}} "sub t <- t, scalar"
 
 // Input 1 x 3 x 4: 0 .. 11.
-// CHECK: {{\[\[}}0, 1, 2, 3],
+// CHECK: t: tensor({{\[\[}}0., 1., 2., 3.],
 // CHECK-NOT: finding
 // CHECK: float32 [12, 4] checksum
 // Column sums; rows reversed by the gather; a scanned row; 100 - x - 6; select(x < 6, x, 0).
