@@ -39,16 +39,16 @@ def _choice(name: str, allowed: tuple[str, ...]) -> str:
     return text
 
 
-def ascend_mode() -> str:
-    """Auto, unless TILELANG_ASCEND_MODE asks for one of the two modes.
+def _refuse_expert_mode() -> None:
+    """Every kernel is compiled in Developer mode, in which the Expert names that exist work too.
 
-    Unset means auto: the kernel's own names decide. "expert", "exp" and "e" mean Expert, any other
-    value means Developer.
+    TILELANG_ASCEND_MODE is not read: scripts set it, and their names say what they need.
     """
-    text = os.environ.get("TILELANG_ASCEND_MODE")
-    if text is None:
-        return "auto"
-    return "expert" if text.strip().lower() in ("expert", "exp", "e") else "developer"
+    if _choice("MODE", MODES) == "expert":
+        raise ValueError(
+            f"{PREFIX}MODE='expert': Expert mode is not there yet; leave {PREFIX}MODE out, the "
+            "Expert names that exist work in every kernel (docs/expert-mode.md)"
+        )
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,6 @@ class CompileSettings:
     """What the environment says about compiling; part of every cache key."""
 
     chip: str
-    mode: str
     opt_level: int
     strict: bool
     verify_each: bool
@@ -79,15 +78,15 @@ class RunSettings:
     max_instructions: int  #: of one core, before a run counts as endless; 0: the default
 
 
-def compile_settings() -> CompileSettings:
-    mode = _choice("MODE", MODES)
+def compile_settings(strict: bool = False) -> CompileSettings:
+    """The settings of now; `strict` is the kernel's own wish, which the environment may add to."""
+    _refuse_expert_mode()
     disable = os.environ.get(PREFIX + "DISABLE", "")
     interpreter = _choice("ENGINE", ENGINES) == "interpreter"
     return CompileSettings(
         chip=os.environ.get(PREFIX + "CHIP", "").strip() or "910b3",
-        mode=mode if mode != "auto" else ascend_mode(),
         opt_level=_integer("OPT_LEVEL", 2) or 0,
-        strict=_flag("STRICT"),
+        strict=_flag("STRICT") or strict,
         verify_each=_flag("VERIFY_EACH"),
         dump_dir=os.environ.get(PREFIX + "DUMP_IR", ""),
         disable=tuple(s.strip() for s in disable.split(",") if s.strip()),

@@ -32,7 +32,6 @@ def compile_built(built: Built, name: str, settings: env.CompileSettings) -> Any
     core, diagnostics = _core.compile(
         built.module,
         chip=settings.chip,
-        mode=settings.mode,
         opt_level=settings.opt_level,
         strict=settings.strict,
         verify_each=settings.verify_each,
@@ -65,9 +64,13 @@ def compile(
     pass_configs: Any = None,
     compile_flags: Any = None,
     workspace_idx: Any = None,
+    strict: bool = False,
     **_: Any,
 ) -> Kernel:
-    """Compiles a `@T.prim_func`. Targets and backends of other TileLangs mean the NPU."""
+    """Compiles a `@T.prim_func`. Targets and backends of other TileLangs mean the NPU.
+
+    `strict` rounds an f16 or bf16 accumulator after every product, as the source says.
+    """
     if isinstance(func, Kernel):
         return func
     if not isinstance(func, PrimFunc):
@@ -79,7 +82,7 @@ def compile(
     count = len(func.names)
     scratch = output_positions(workspace_idx, count)
     outputs = output_positions(out_idx, count)
-    settings = env.compile_settings()
+    settings = env.compile_settings(strict)
     core = compile_built(func.take((*outputs, *scratch)), func.__name__, settings)
     return Kernel(core, prim_func=func, out_idx=outputs)
 
@@ -209,7 +212,7 @@ class JITFunction:
                 f"{result!r}; it "
                 "must return a @T.prim_func, or be a kernel itself (`with T.Kernel(...)`)"
             )
-        options = {k: v for k, v in self.options.items() if k in ("workspace_idx",)}
+        options = {k: v for k, v in self.options.items() if k in ("workspace_idx", "strict")}
         return compile(result, out_idx=self.out_idx, **options)
 
     def _eager_call(self, args: Any, kwargs: Any) -> tuple[Kernel, list[Any]]:
@@ -234,7 +237,8 @@ class JITFunction:
         found = self._memo.get(key)
         if found is None:
             built = eager.build(fixed, sizes)
-            core = compile_built(built, self.function.__name__, env.compile_settings())
+            settings = env.compile_settings(self.options["strict"])
+            core = compile_built(built, self.function.__name__, settings)
             found = self._wrap(core, built)
             self._memo.put(key, found)
         return found
@@ -293,12 +297,16 @@ def jit(
     compile_flags: Any = None,
     workspace_idx: Any = None,
     mode: str | None = None,
+    strict: bool = False,
     **_: Any,
 ) -> Any:
-    """Makes a function compile kernels. Usable with or without parentheses."""
+    """Makes a function compile kernels. Usable with or without parentheses.
+
+    `mode` is "lazy" or "eager" and found out when not given; `strict` as for `compile`.
+    """
     if mode not in (None, "auto", LAZY, EAGER):
         raise ValueError(f"mode {mode!r} is not one of 'auto', 'lazy', 'eager'")
-    options: dict[str, Any] = {"pass_configs": pass_configs, "target": target}
+    options: dict[str, Any] = {"pass_configs": pass_configs, "strict": strict}
     if workspace_idx is not None:
         options["workspace_idx"] = workspace_idx
     if mode in (LAZY, EAGER):
@@ -306,7 +314,7 @@ def jit(
 
     def decorate(function: Callable[..., Any]) -> Any:
         if isinstance(function, PrimFunc):
-            return compile(function, out_idx=out_idx, pass_configs=pass_configs)
+            return compile(function, out_idx=out_idx, pass_configs=pass_configs, strict=strict)
         if isinstance(function, Macro):
             raise TypeError("@tilelang.jit on a @T.macro; a macro is called from kernels only")
         return JITFunction(function, out_idx, options)

@@ -206,8 +206,14 @@ def test_memo_sees_globals(monkeypatch):
 
 def test_memo_sees_options(monkeypatch):
     first = uses_global(4)
-    monkeypatch.setenv("TILELANG_ASCEND_MODE", "Developer")
+    monkeypatch.setenv("TILEWRIGHT_STRICT", "1")
     assert uses_global(4) is not first
+
+
+def test_expert_mode_is_refused(monkeypatch):
+    monkeypatch.setenv("TILEWRIGHT_MODE", "expert")
+    with pytest.raises(ValueError, match="Expert mode is not there yet"):
+        uses_global(4)
 
 
 def test_clear_cache():

@@ -65,6 +65,7 @@ passes::PipelineOptions pipelineOptions(const CompileOptions &options) {
   result.chip = options.chip;
   result.optLevel = options.optLevel;
   result.verify = options.verifyEach;
+  result.strict = options.strict;
   result.disable = options.disable;
   return result;
 }

@@ -40,7 +40,6 @@ struct Remark {
 
 struct CompileOptions {
   std::string chip = "910b3";
-  std::string mode = "auto";  ///< auto, developer, expert
   int optLevel = 2;           ///< 0: the plain form of every stage
   bool strict = false;        ///< no rounding-changing pass but the partial product
   bool verifyEach = false;    ///< run the checkers after every pass

@@ -24,7 +24,9 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
   onFunctions("tile-vectorize-parallel", [plain = !options.has("vectorize")] {
     return createTileVectorizeParallel(TileVectorizeParallelOptions{plain});
   });
-  onFunctions("tile-place-accumulators", [] { return createTilePlaceAccumulators(); });
+  onFunctions("tile-place-accumulators", [strict = options.strict] {
+    return createTilePlaceAccumulators(TilePlaceAccumulatorsOptions{strict});
+  });
   onFunctions("tile-place-buffers", [] { return createTilePlaceBuffers(); });
   if (options.has("pipeline"))
     onFunctions("tile-split-live-ranges", [] { return createTileSplitLiveRanges(); });

@@ -14,6 +14,7 @@ struct PipelineOptions {
   std::string chip = "910b3";
   int optLevel = 2;                 ///< 0: the plain form of every stage
   bool verify = false;              ///< run the independent checkers too
+  bool strict = false;              ///< no change of rounding but the partial product
   std::vector<std::string> disable; ///< stages by name: "vectorize" (scalar loops), "split-rows", "pipeline", "sync" (barriers everywhere)
   bool forceSplitRows = false;      ///< cut vector work over two cores at level 0 too
 

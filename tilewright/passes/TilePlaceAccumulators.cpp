@@ -79,7 +79,8 @@ struct Flag {
 ///     last clear).
 class Accumulator {
 public:
-  explicit Accumulator(Value tile) : tile(tile), type(cast<MemRefType>(tile.getType())) {
+  Accumulator(Value tile, bool strict)
+      : tile(tile), type(cast<MemRefType>(tile.getType())), strict(strict) {
     forEachAccess(tile, [&](AccessInterface op, unsigned index) { accesses[op].push_back(index); });
     sumType = isa<FloatType>(type.getElementType()) ? Type(Float32Type::get(tile.getContext()))
                                                     : type.getElementType();
@@ -118,6 +119,7 @@ private:
 
   Value tile;
   MemRefType type;
+  bool strict;  ///< round after every product, as the tile says
   Type sumType; ///< of the accumulator: f32 or i32
   llvm::MapVector<Operation *, SmallVector<unsigned>> accesses;
   SmallPtrSet<Operation *, 8>
@@ -308,10 +310,12 @@ Value Accumulator::trackSums(Run run, ArrayRef<GemmOp> gemms, Value acc) {
 void Accumulator::rewriteRun(Block *block, Run run) {
   SmallVector<GemmOp> gemms = gemmsIn(run);
   bool fromZero = startsFromZero(block, run);
-  // A product that may clear, on top of other contents: each product by itself.
-  if (!fromZero && llvm::any_of(gemms, [](GemmOp gemm) {
-        return gemm.getInit() && constantOf(gemm.getInit()) != 0;
-      })) {
+  // A product that may clear, on top of other contents: each product by itself. So too where a sum
+  // over the run would round at other places than the author's products do.
+  bool mayClear = llvm::any_of(
+      gemms, [](GemmOp gemm) { return gemm.getInit() && constantOf(gemm.getInit()) != 0; });
+  bool movesRounding = !fromZero || sumType != type.getElementType();
+  if ((mayClear && !fromZero) || (strict && movesRounding)) {
     for (GemmOp each : gemms)
       rewriteAlone(each);
     return;
@@ -580,6 +584,8 @@ void Accumulator::dropDeadClears() {
 
 struct TilePlaceAccumulatorsPass
     : passes::impl::TilePlaceAccumulatorsBase<TilePlaceAccumulatorsPass> {
+  using TilePlaceAccumulatorsBase::TilePlaceAccumulatorsBase;
+
   void runOnOperation() override {
     SmallVector<Value> tiles;
     WalkResult result = getOperation().walk([&](GemmOp gemm) {
@@ -600,8 +606,8 @@ struct TilePlaceAccumulatorsPass
     if (result.wasInterrupted())
       return signalPassFailure();
     for (Value tile : tiles) {
-      Accumulator(tile).rewrite(tile.getParentBlock());
-      Accumulator(tile).dropDeadClears();
+      Accumulator(tile, strict).rewrite(tile.getParentBlock());
+      Accumulator(tile, strict).dropDeadClears();
     }
   }
 };

@@ -16,7 +16,7 @@ def doctor() -> int:
     usable = _core()
     _torch()
     settings = env.compile_settings()
-    print(f"chip {settings.chip}, mode {settings.mode}, level {settings.opt_level}")
+    print(f"chip {settings.chip}, level {settings.opt_level}{', strict' * settings.strict}")
     chosen = {k: v for k, v in os.environ.items() if k.startswith((env.PREFIX, "TILELANG_"))}
     for name, value in sorted(chosen.items()):
         print(f"{name}={value}")
