@@ -155,8 +155,9 @@ std::vector<driver::Argument> arguments(const nb::sequence &list) {
   return result;
 }
 
-nb::tuple compile(nb::handle module, const std::string &chip, int optLevel, bool strict, bool verifyEach, const std::string &dumpDir,
-                  std::vector<std::string> disable, bool interpretOnly) {
+nb::tuple compile(nb::handle module, const std::string &chip, int optLevel, bool strict,
+                  bool verifyEach, const std::string &dumpDir, std::vector<std::string> disable,
+                  bool interpretOnly) {
   driver::CompileOptions options;
   options.chip = chip;
   options.optLevel = optLevel;
@@ -277,10 +278,9 @@ void defineDriver(nb::module_ &m) {
           list.append(nb::make_tuple(statement.core, statement.text, location(statement.location)));
         return list;
       });
-  m.def("compile", &compile, "module"_a, "chip"_a = "910b3", "opt_level"_a = 2,
-        "strict"_a = false, "verify_each"_a = false, "dump_dir"_a = "",
-        "disable"_a = std::vector<std::string>(), "interpret_only"_a = false,
-        "Compiles a finished module: (Kernel or None, diagnostics).");
+  m.def("compile", &compile, "module"_a, "chip"_a = "910b3", "opt_level"_a = 2, "strict"_a = false,
+        "verify_each"_a = false, "dump_dir"_a = "", "disable"_a = std::vector<std::string>(),
+        "interpret_only"_a = false, "Compiles a finished module: (Kernel or None, diagnostics).");
   m.def(
       "chip_info",
       [](const std::string &nameOrPath) {

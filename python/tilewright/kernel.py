@@ -38,7 +38,7 @@ _trace_numbers = itertools.count()
 class Timing:
     """While active (`with Timing() as t`), the modelled times of all kernels are added up.
 
-    Without data, kernels compute nothing where times do not depend on it, and outputs are undefined.
+    Without data, kernels compute nothing where times do not depend on it; outputs are undefined.
     """
 
     def __init__(self, with_data: bool = True) -> None:

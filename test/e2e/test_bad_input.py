@@ -250,7 +250,7 @@ def test_kernel_that_never_ends():
         assert "100000" in report["error"], report["error"]
         assert abs(report["error_location"][1] - line) <= 2
     values = np.zeros(32, np.int32)
-    with setting(max_instructions=1000), pytest.raises(RunError, match="test_bad_input.py"):
+    with setting(max_instructions=1000), pytest.raises(RunError, match=r"test_bad_input\.py"):
         endless(values)
 
 

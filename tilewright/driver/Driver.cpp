@@ -23,7 +23,8 @@ using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::driver;
 
-/// Everything about a compiled kernel. The modules are only read after compile(), under `mutex` where MLIR may intern.
+/// Everything about a compiled kernel. The modules are only read after compile(), under `mutex`
+/// where MLIR may intern.
 struct Kernel::Impl {
   std::unique_ptr<MLIRContext> context;
   mutable OwningOpRef<ModuleOp> built, final;
@@ -42,11 +43,12 @@ struct Kernel::Impl {
   std::vector<std::vector<Operand>> operands;
   mutable std::mutex mutex;
 
-  RunReport interpret(const std::vector<Argument> &arguments, const std::map<std::string, int64_t> &symbols,
-                      const RunOptions &run) const;
-  RunReport simulate(const std::vector<Argument> &arguments, const std::map<std::string, int64_t> &symbols,
-                     const RunOptions &run) const;
-  int64_t scalarBits(size_t launch, const to_sim::ScalarSource &source, const std::vector<Argument> &arguments,
+  RunReport interpret(const std::vector<Argument> &arguments,
+                      const std::map<std::string, int64_t> &symbols, const RunOptions &run) const;
+  RunReport simulate(const std::vector<Argument> &arguments,
+                     const std::map<std::string, int64_t> &symbols, const RunOptions &run) const;
+  int64_t scalarBits(size_t launch, const to_sim::ScalarSource &source,
+                     const std::vector<Argument> &arguments,
                      const std::map<std::string, int64_t> &symbols) const;
   OwningOpRef<ModuleOp> moduleAfter(StringRef stage) const;
 };
@@ -139,8 +141,10 @@ bool isSync(sim::Opcode op) {
          op == sim::Opcode::BlockSet || op == sim::Opcode::BlockWait;
 }
 
-/// Calls visit(launch, core, code index, instruction) for every synchronisation instruction, in a fixed order.
-template <typename Visit> void forEachSync(const std::vector<to_sim::LaunchProgram> &launches, Visit visit) {
+/// Calls visit(launch, core, code index, instruction) for every synchronisation instruction, in a
+/// fixed order.
+template <typename Visit>
+void forEachSync(const std::vector<to_sim::LaunchProgram> &launches, Visit visit) {
   for (size_t launch = 0; launch < launches.size(); ++launch)
     for (sim::CoreKind core : {sim::CoreKind::AIC, sim::CoreKind::AIV}) {
       const sim::Program &program = launches[launch].program;
@@ -151,20 +155,23 @@ template <typename Visit> void forEachSync(const std::vector<to_sim::LaunchProgr
     }
 }
 
-/// How to break a synchronisation instruction. A signal before the first block stands for work that never was: without it the
-/// first wait waits for ever, while the order that it makes is empty.
-sim::Mutation::Kind mutationOf(const sim::Program &program, sim::CoreKind core, size_t code, const sim::Insn &insn, bool hold) {
+/// How to break a synchronisation instruction. A signal before the first block stands for work that
+/// never was: without it the first wait waits for ever, while the order that it makes is empty.
+sim::Mutation::Kind mutationOf(const sim::Program &program, sim::CoreKind core, size_t code,
+                               const sim::Insn &insn, bool hold) {
   if (hold)
     return sim::Mutation::Kind::HoldProducer;
   const auto &all = (core == sim::CoreKind::AIC ? program.aic : program.aiv).code;
-  bool isFirst = std::none_of(all.begin(), all.begin() + code, [](auto &other) { return other.op == sim::Opcode::BeginBlock; });
+  bool isFirst = std::none_of(all.begin(), all.begin() + code,
+                              [](auto &other) { return other.op == sim::Opcode::BeginBlock; });
   bool isSet = insn.op == sim::Opcode::SetFlag || insn.op == sim::Opcode::BlockSet;
   return isFirst && isSet ? sim::Mutation::Kind::Delete : sim::Mutation::Kind::Drop;
 }
 
 } // namespace
 
-CompileResult driver::compile(std::unique_ptr<builder::ModuleHandle> handle, const CompileOptions &options) {
+CompileResult driver::compile(std::unique_ptr<builder::ModuleHandle> handle,
+                              const CompileOptions &options) {
   CompileResult result;
   auto impl = std::make_unique<Kernel::Impl>();
   impl->options = options;
@@ -233,10 +240,12 @@ const std::string &Kernel::name() const { return impl->name; }
 const std::vector<Parameter> &Kernel::parameters() const { return impl->host->parameters(); }
 const std::vector<Remark> &Kernel::remarks() const { return impl->remarks; }
 
-std::vector<std::vector<int64_t>> Kernel::outputShapes(const std::vector<Argument> &inputs, std::string &error) const {
+std::vector<std::vector<int64_t>> Kernel::outputShapes(const std::vector<Argument> &inputs,
+                                                       std::string &error) const {
   std::map<std::string, int64_t> symbols;
   error = impl->host->bind(inputs, /*withOutputs=*/false, symbols);
-  return error.empty() ? impl->host->outputShapes(symbols, error) : std::vector<std::vector<int64_t>>();
+  return error.empty() ? impl->host->outputShapes(symbols, error)
+                       : std::vector<std::vector<int64_t>>();
 }
 
 RunReport Kernel::run(const std::vector<Argument> &arguments, const RunOptions &options) const {
@@ -260,7 +269,8 @@ OwningOpRef<ModuleOp> Kernel::Impl::moduleAfter(StringRef stage) const {
   return module;
 }
 
-RunReport Kernel::Impl::interpret(const std::vector<Argument> &arguments, const std::map<std::string, int64_t> &symbols,
+RunReport Kernel::Impl::interpret(const std::vector<Argument> &arguments,
+                                  const std::map<std::string, int64_t> &symbols,
                                   const RunOptions &run) const {
   RunReport report;
   OwningOpRef<ModuleOp> module;
@@ -289,7 +299,8 @@ RunReport Kernel::Impl::interpret(const std::vector<Argument> &arguments, const 
 }
 
 /// Scalars travel as 64-bit values: integers extended, floats as bits, f16 and bf16 as f32.
-int64_t Kernel::Impl::scalarBits(size_t launch, const to_sim::ScalarSource &source, const std::vector<Argument> &arguments,
+int64_t Kernel::Impl::scalarBits(size_t launch, const to_sim::ScalarSource &source,
+                                 const std::vector<Argument> &arguments,
                                  const std::map<std::string, int64_t> &symbols) const {
   const Operand &operand = operands[launch][source.operand];
   if (operand.parameter < 0)
@@ -309,7 +320,8 @@ int64_t Kernel::Impl::scalarBits(size_t launch, const to_sim::ScalarSource &sour
   return argument.integer;
 }
 
-RunReport Kernel::Impl::simulate(const std::vector<Argument> &arguments, const std::map<std::string, int64_t> &symbols,
+RunReport Kernel::Impl::simulate(const std::vector<Argument> &arguments,
+                                 const std::map<std::string, int64_t> &symbols,
                                  const RunOptions &run) const {
   RunReport report;
   int mutant = run.mutant;
@@ -339,13 +351,15 @@ RunReport Kernel::Impl::simulate(const std::vector<Argument> &arguments, const s
     if (run.mutant >= 0)
       forEachSync(launches, [&](size_t at, sim::CoreKind core, size_t code, const sim::Insn &insn) {
         if (mutant-- == 0 && at == index)
-          options.mutation = sim::Mutation{mutationOf(launch.program, core, code, insn, run.holdProducer), core,
-                                           static_cast<int32_t>(code)};
+          options.mutation =
+              sim::Mutation{mutationOf(launch.program, core, code, insn, run.holdProducer), core,
+                            static_cast<int32_t>(code)};
       });
     mutant = run.mutant;
     sim::RunResult result = sim::run(launch.program, tensors, scalars, chip, options);
     for (const sim::Finding &finding : result.findings)
-      report.findings.push_back({findingName(finding.kind).str(), finding.message, locationOf(launch.program, finding.location),
+      report.findings.push_back({findingName(finding.kind).str(), finding.message,
+                                 locationOf(launch.program, finding.location),
                                  locationOf(launch.program, finding.otherLocation), finding.count});
     report.printed += result.printed;
     report.instructions += result.issued;
@@ -393,20 +407,24 @@ std::string Kernel::text(const std::string &stage) const {
 
 std::vector<SyncPoint> Kernel::syncPoints() const {
   std::vector<SyncPoint> points;
-  forEachSync(impl->launches, [&](size_t launch, sim::CoreKind core, size_t, const sim::Insn &insn) {
-    std::string text = (core == sim::CoreKind::AIC ? "AIC" : "AIV") + std::string(" launch ") + std::to_string(launch) + ": ";
-    std::string p0 = kPipeNames[static_cast<int>(insn.p0)], p1 = kPipeNames[static_cast<int>(insn.p1)];
-    std::string id = " id " + (insn.a >= 0 ? "r" + std::to_string(insn.a) : std::to_string(insn.imm));
-    if (insn.op == sim::Opcode::SetFlag)
-      text += "set_flag " + p0 + "->" + p1 + id;
-    else if (insn.op == sim::Opcode::WaitFlag)
-      text += "wait_flag " + p0 + "->" + p1 + id;
-    else if (insn.op == sim::Opcode::Barrier)
-      text += "barrier " + p0;
-    else
-      text += (insn.op == sim::Opcode::BlockSet ? "block_set " : "block_wait ") + p0 + id;
-    points.push_back({text, locationOf(impl->launches[launch].program, insn.location)});
-  });
+  forEachSync(
+      impl->launches, [&](size_t launch, sim::CoreKind core, size_t, const sim::Insn &insn) {
+        std::string text = (core == sim::CoreKind::AIC ? "AIC" : "AIV") + std::string(" launch ") +
+                           std::to_string(launch) + ": ";
+        std::string p0 = kPipeNames[static_cast<int>(insn.p0)],
+                    p1 = kPipeNames[static_cast<int>(insn.p1)];
+        std::string id =
+            " id " + (insn.a >= 0 ? "r" + std::to_string(insn.a) : std::to_string(insn.imm));
+        if (insn.op == sim::Opcode::SetFlag)
+          text += "set_flag " + p0 + "->" + p1 + id;
+        else if (insn.op == sim::Opcode::WaitFlag)
+          text += "wait_flag " + p0 + "->" + p1 + id;
+        else if (insn.op == sim::Opcode::Barrier)
+          text += "barrier " + p0;
+        else
+          text += (insn.op == sim::Opcode::BlockSet ? "block_set " : "block_wait ") + p0 + id;
+        points.push_back({text, locationOf(impl->launches[launch].program, insn.location)});
+      });
   return points;
 }
 
@@ -431,8 +449,8 @@ std::vector<BufferPlace> Kernel::buffers() const {
   for (const to_sim::LaunchProgram &launch : impl->launches)
     for (const sim::BufferInfo &buffer : launch.program.buffers)
       places.push_back({buffer.name, buffer.core == sim::CoreKind::AIC ? "AIC" : "AIV",
-                        spaces[static_cast<int>(buffer.space)], buffer.address, buffer.bytes, buffer.slots,
-                        locationOf(launch.program, buffer.location)});
+                        spaces[static_cast<int>(buffer.space)], buffer.address, buffer.bytes,
+                        buffer.slots, locationOf(launch.program, buffer.location)});
   return places;
 }
 
@@ -440,7 +458,8 @@ std::vector<Statement> Kernel::statements() const {
   std::vector<Statement> statements;
   for (const to_sim::LaunchProgram &launch : impl->launches)
     for (sim::CoreKind core : {sim::CoreKind::AIC, sim::CoreKind::AIV}) {
-      const sim::CoreProgram &program = core == sim::CoreKind::AIC ? launch.program.aic : launch.program.aiv;
+      const sim::CoreProgram &program =
+          core == sim::CoreKind::AIC ? launch.program.aic : launch.program.aiv;
       for (const sim::Insn &insn : program.code)
         if (insn.op == sim::Opcode::Issue) {
           const sim::Template &tile = program.templates[insn.imm];

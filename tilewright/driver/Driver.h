@@ -32,19 +32,19 @@ struct Diagnostic {
 
 /// What an automatic stage decided and why.
 struct Remark {
-  std::string stage;  ///< pass name: "tile-split-cores"
-  std::string kind;   ///< applied, missed, fallback, assumption
+  std::string stage; ///< pass name: "tile-split-cores"
+  std::string kind;  ///< applied, missed, fallback, assumption
   std::string message;
   SourceLocation location;
 };
 
 struct CompileOptions {
   std::string chip = "910b3";
-  int optLevel = 2;           ///< 0: the plain form of every stage
-  bool strict = false;        ///< no rounding-changing pass but the partial product
-  bool verifyEach = false;    ///< run the checkers after every pass
-  std::string dumpDir;        ///< write the IR of every stage here when not empty
-  bool interpretOnly = false; ///< check and keep the tile IR only: for the interpreter
+  int optLevel = 2;                 ///< 0: the plain form of every stage
+  bool strict = false;              ///< no rounding-changing pass but the partial product
+  bool verifyEach = false;          ///< run the checkers after every pass
+  std::string dumpDir;              ///< write the IR of every stage here when not empty
+  bool interpretOnly = false;       ///< check and keep the tile IR only: for the interpreter
   std::vector<std::string> disable; ///< stages to switch off: "pipeline", "split-rows", ...
 };
 
@@ -54,10 +54,10 @@ enum class ArgKind { Tensor, Scalar };
 struct Parameter {
   std::string name;
   ArgKind kind = ArgKind::Tensor;
-  std::string dtype;              ///< "float16", "int32", ...
-  std::vector<int64_t> shape;     ///< -1 where a dimension is symbolic
+  std::string dtype;                  ///< "float16", "int32", ...
+  std::vector<int64_t> shape;         ///< -1 where a dimension is symbolic
   std::vector<std::string> shapeText; ///< "M", "128", "M + 1": for messages
-  bool output = false;            ///< allocated by the runtime and returned
+  bool output = false;                ///< allocated by the runtime and returned
 };
 
 /// One argument at a call. Tensors: contiguous row-major host memory.
@@ -73,13 +73,15 @@ enum class Engine { Simulator, Interpreter };
 
 struct RunOptions {
   Engine engine = Engine::Simulator;
-  std::string stage;   ///< interpreter: name of the pass after which the IR is taken; empty: as built
+  std::string stage; ///< interpreter: name of the pass after which the IR is taken; empty: as built
   bool time = false, check = false;
-  bool timeOnly = false; ///< simulator: predict times without data where possible; outputs stay as they are
+  /// Simulator: predict times without data where possible; outputs stay as they are.
+  bool timeOnly = false;
   std::optional<uint64_t> delaySeed;
   std::string traceFile;
   int numThreads = 0;
-  int64_t maxInstructions = 0; ///< watchdog: scalar instructions of a core, interpreted element operations; 0: the default
+  int64_t maxInstructions = 0; ///< watchdog: scalar instructions of a core, interpreted element
+                               ///< operations; 0: the default
   /// Testing: break synchronisation instruction `mutant` (see Kernel::syncPoints); -1 none.
   int mutant = -1;
   bool holdProducer = false;
@@ -120,7 +122,7 @@ struct SyncPoint {
 
 /// Where a tile lives in the compiled program.
 struct BufferPlace {
-  std::string name, core, space; ///< "A_shared", "AIC", "L1"
+  std::string name, core, space;  ///< "A_shared", "AIC", "L1"
   int64_t address = 0, bytes = 0; ///< bytes of one slot
   int slots = 1;
   SourceLocation location;
@@ -132,7 +134,8 @@ struct Statement {
   SourceLocation location;
 };
 
-/// A compiled kernel: a host program with its launches. Immutable and safe to run from several threads.
+/// A compiled kernel: a host program with its launches. Immutable and safe to run from several
+/// threads.
 class Kernel {
 public:
   struct Impl;
@@ -143,15 +146,17 @@ public:
   const std::vector<Parameter> &parameters() const;
   const std::vector<Remark> &remarks() const;
 
-  /// Binds symbols from the given arguments (outputs have no data yet) and gives every output's shape, in
-  /// parameter order. Checks count, dtype, rank, static and bound dimensions; `error` says what is wrong.
-  std::vector<std::vector<int64_t>> outputShapes(const std::vector<Argument> &inputs, std::string &error) const;
+  /// Binds symbols from the given arguments (outputs have no data yet) and gives every output's
+  /// shape, in parameter order. Checks count, dtype, rank, static and bound dimensions; `error`
+  /// says what is wrong.
+  std::vector<std::vector<int64_t>> outputShapes(const std::vector<Argument> &inputs,
+                                                 std::string &error) const;
 
   /// Runs with all parameters given, outputs too. Blocking; errors are in the report.
   RunReport run(const std::vector<Argument> &arguments, const RunOptions &options) const;
 
-  /// IR text after a stage: "tile" (as built), a pass name, "npu" (final), "program" (simulator code).
-  /// Empty for an unknown stage; `stages()` lists them in order.
+  /// IR text after a stage: "tile" (as built), a pass name, "npu" (final), "program" (simulator
+  /// code). Empty for an unknown stage; `stages()` lists them in order.
   std::string text(const std::string &stage) const;
   std::vector<std::string> stages() const;
   std::vector<SyncPoint> syncPoints() const;
@@ -170,7 +175,8 @@ struct CompileResult {
 /// Compiles the function in `module` (taken over). Never aborts on user input.
 CompileResult compile(std::unique_ptr<builder::ModuleHandle> module, const CompileOptions &options);
 
-/// Core counts, clock (MHz) and memory sizes (bytes) of a chip, by key; `error` says why there are none.
+/// Core counts, clock (MHz) and memory sizes (bytes) of a chip, by key; `error` says why there are
+/// none.
 std::map<std::string, double> chipInfo(const std::string &nameOrPath, std::string &error);
 
 /// Version text that keys caches: project version and LLVM version.
