@@ -273,11 +273,10 @@ RunReport Kernel::Impl::interpret(const std::vector<Argument> &arguments,
                                   const std::map<std::string, int64_t> &symbols,
                                   const RunOptions &run) const {
   RunReport report;
-  OwningOpRef<ModuleOp> module;
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    module = moduleAfter(run.stage);
-  }
+  // All of it under the lock: the context is not made for several threads, and looking at a type
+  // may ask it.
+  std::lock_guard<std::mutex> lock(mutex);
+  OwningOpRef<ModuleOp> module = moduleAfter(run.stage);
   if (!module) {
     report.ok = false;
     report.error = "there is no stage '" + run.stage + "' that the interpreter can run";
