@@ -154,11 +154,14 @@ TEST(Vm, StopsAndGoesOn) {
   state.pc = 0;
   state.executed = 0;
   EXPECT_EQ(runVm(state, context, 1), VmStop::Watchdog);
-  state.regs = {1, 0, 0};
-  Insn divide[] = {{.op = Opcode::DivS, .dst = 2, .a = 0, .b = 1}};
-  context.code = divide;
-  state.pc = 0;
-  EXPECT_EQ(runVm(state, context, 100), VmStop::DivideByZero);
+}
+
+TEST(Vm, DivisionByZeroGivesZero) {
+  for (Opcode op : {Opcode::DivS, Opcode::RemS, Opcode::DivU, Opcode::RemU, Opcode::FloorDiv,
+                    Opcode::FloorMod, Opcode::CeilDiv}) {
+    EXPECT_EQ(eval(op, 7, 0), 0);
+    EXPECT_EQ(eval(op, kMin, 0, DType::U64), 0);
+  }
 }
 
 } // namespace

@@ -359,8 +359,10 @@ void KernelBuilder::gemm(const Operand &aOperand, const Operand &bOperand, const
          "; allowed are float16, bfloat16, float32 and int8");
   if (integer ? c != DType::Int32 : c != DType::Float32 && c != a)
     fail("T.gemm: a product of " + named(a) + " accumulates in " +
-         (integer ? std::string("int32") : "float32 or " + named(a)) + ", found " + named(c) +
-         " (" + b.nameOf(boxes[2].buffer) + ")");
+         (integer               ? "int32"
+          : a == DType::Float32 ? "float32"
+                                : "float32 or " + named(a)) +
+         ", found " + named(c) + " (" + b.nameOf(boxes[2].buffer) + ")");
   b.noteBoxOp();
   auto operands = b.operands({boxes[2], boxes[0], boxes[1]});
   mlir::Value initial = init ? b.toCondition(*init) : mlir::Value();

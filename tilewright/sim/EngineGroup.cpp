@@ -175,9 +175,6 @@ CoreStatus Group::runCore(CoreRun &core, int64_t maxEvents) {
                   coreName(core) + " ran " + std::to_string(limit) +
                       " scalar instructions without an end (" +
                       locationText(launch.program, insn.location) + ")");
-    if (stop == VmStop::DivideByZero)
-      return fail(core, FindingKind::AssertFailed, insn.location,
-                  "integer division by zero (" + locationText(launch.program, insn.location) + ")");
     if (std::optional<CoreStatus> status = handle(core, insn))
       return *status;
     ++core.vm.pc;

@@ -118,7 +118,7 @@ enum class UnaryFn : uint8_t {
   IsInf,
   IsFinite
 };
-/// DivS/RemS truncate; FloorDiv/FloorMod floor (exact for all integer widths).
+/// DivS/RemS truncate; FloorDiv/FloorMod floor (exact for all integer widths); by 0 all give 0.
 /// Max/Min propagate NaN; MaxNum/MinNum return the other operand.
 enum class BinaryFn : uint8_t {
   Add,

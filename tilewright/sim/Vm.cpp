@@ -277,11 +277,9 @@ VmStop tilewright::sim::runVm(VmState &state, const VmContext &context, int64_t 
     case Opcode::CeilDiv: {
       int64_t divisor = b();
       bool isUnsigned = insn.type == DType::U64; // narrower unsigned values fit a signed register
-      if (divisor == 0) {
-        stop = VmStop::DivideByZero;
-        goto leave;
-      }
-      if (insn.op == Opcode::DivU || (isUnsigned && insn.op == Opcode::FloorDiv))
+      if (divisor == 0) // as the elements of a tile; what a mask discards is computed as well
+        put(0);
+      else if (insn.op == Opcode::DivU || (isUnsigned && insn.op == Opcode::FloorDiv))
         putWrapped(ua() / ub());
       else if (insn.op == Opcode::RemU || (isUnsigned && insn.op == Opcode::FloorMod))
         putWrapped(ua() % ub());

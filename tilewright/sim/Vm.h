@@ -10,7 +10,7 @@ namespace tilewright::sim {
 
 /// What stopped the scalar machine: an instruction that the engine carries out (the program counter
 /// still points at it), or a fault.
-enum class VmStop : uint8_t { Event, DivideByZero, Watchdog };
+enum class VmStop : uint8_t { Event, Watchdog };
 
 /// Constant surroundings of one scalar machine.
 struct VmContext {

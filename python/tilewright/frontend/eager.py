@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import CompileError, compile_error
+from ..errors import ArgumentTypeError, CompileError, compile_error
 from ..language.buffer import Buffer, TensorType
 from ..language.builder import Builder, NoBuilderError
 from ..language.symbols import ConstVar, Symbolic, bind_consts
@@ -141,7 +141,13 @@ class EagerFunction:
         shapes = []
         for name, annotation in annotations.items():
             if isinstance(annotation, TensorType) and name in tensors:
-                shape = tuple(tensors[name].shape)
+                value = tensors[name]
+                if not hasattr(value, "shape"):
+                    raise ArgumentTypeError(
+                        f"argument '{name}' is a {type(value).__name__}; the kernel expects a "
+                        "tensor (torch.Tensor or numpy.ndarray)"
+                    )
+                shape = tuple(value.shape)
                 if len(shape) == len(annotation.shape):
                     shapes.append((name, annotation.shape, shape))
         for direct in (True, False):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ..dtypes import check_supported, dtype
@@ -25,6 +26,9 @@ SCOPES = {
     "l0c": "l0c",
 }
 
+#: Sizes in bytes stay far within 64 bits; the planner lists what is smaller and does not fit.
+MOST_ELEMENTS = 1 << 40
+
 
 def _alloc(function: str, shape: Any, element: Any, scope: str) -> Buffer:
     if scope not in SCOPES:
@@ -39,6 +43,11 @@ def _alloc(function: str, shape: Any, element: Any, scope: str) -> Buffer:
                 "and use a part of it"
             )
     plain = [int(s) for s in sizes]
+    if math.prod(plain) > MOST_ELEMENTS:
+        raise ValueError(
+            f"{function}: a tile of {' x '.join(map(str, plain))} elements fits into no memory of "
+            "the chip; make the block smaller"
+        )
     core = current().core.alloc(function, check_supported(dtype(element)), plain, SCOPES[scope])
     return Buffer(core, tuple(plain), scope)
 

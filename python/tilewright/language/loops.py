@@ -210,4 +210,7 @@ def ceildiv(left: Any, right: Any) -> Any:
             if isinstance(left, symbols.Symbolic) or isinstance(right, symbols.Symbolic):
                 return symbols.binary("ceildiv", left, right)
             return -(-int(left) // int(right))
-    return binary("ceildiv", left, right)
+    found = binary("ceildiv", left, right)
+    if found is NotImplemented:
+        raise TypeError(f"T.ceildiv of {left!r} and {right!r}; both must be integers")
+    return found

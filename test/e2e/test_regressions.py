@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels that once gave another result in one form than in another, or a message of no use."""
+
+import numpy as np
+import pytest
+
+import tilewright as tilelang
+import tilewright.language as T
+
+
+@tilelang.jit
+def guarded_quotients(A, B, where):
+    A: T.Tensor((8,), T.int32)
+    B: T.Tensor((8,), T.int32)
+    where: T.Tensor((8,), T.int32)
+    C = T.empty((8,), T.int32)
+    D = T.empty((8,), T.int32)
+    with T.Kernel(1):
+        a = T.alloc_shared((8,), T.int32)
+        b = T.alloc_shared((8,), T.int32)
+        w = T.alloc_shared((8,), T.int32)
+        c = T.alloc_shared((8,), T.int32)
+        T.copy(A, a)
+        T.copy(B, b)
+        T.copy(where, w)
+        for i in T.Parallel(8):
+            c[w[i]] = T.if_then_else(b[i] != 0, a[i] // b[i], -5)
+        T.copy(c, C)
+        for i in T.Parallel(8):
+            c[i] = a[i] % b[i] + a[i] // b[i]
+        T.copy(c, D)
+    return C, D
+
+
+@pytest.mark.parametrize("level", ["0", "2"])
+@pytest.mark.parametrize("engine", ["simulator", "interpreter"])
+def test_division_by_zero_gives_zero_in_every_form(monkeypatch, level, engine):
+    """A scalar loop stopped the kernel where a vector instruction and the interpreter gave 0."""
+    monkeypatch.setenv("TILEWRIGHT_OPT_LEVEL", level)
+    monkeypatch.setenv("TILEWRIGHT_ENGINE", engine)
+    a = np.arange(8, dtype=np.int32) * 7 - 20
+    b = np.array([0, -1, 0, 1, 2, 3, -2, 0], np.int32)
+    where = np.arange(8, dtype=np.int32)[::-1].copy()
+    c, d = guarded_quotients(a, b, where)
+    with np.errstate(divide="ignore"):
+        quotient, rest = a // b, a % b
+    assert np.array_equal(c[::-1], np.where(b != 0, quotient, -5))
+    assert np.array_equal(d, np.where(b != 0, quotient + rest, a))  # a % 0 is a - 0 * 0
+
+
+@tilelang.jit
+def twice(A, block: int):
+    N = T.const("N")
+    A: T.Tensor((N,), T.float32)
+    B = T.empty((N,), T.float32)
+    with T.Kernel(T.ceildiv(N, block)) as i:
+        a = T.alloc_shared((block,), T.float32)
+        T.copy(A[i * block], a)
+        for j in T.Parallel(block):
+            a[j] = a[j] * 2
+        T.copy(a, B[i * block])
+    return B
+
+
+@pytest.mark.parametrize("value", [None, [1.0, 2.0]])
+def test_no_tensor_where_one_gives_the_size(value):
+    with pytest.raises(TypeError, match=r"argument 'A' is a .*the kernel expects a tensor"):
+        twice(value, block=4)
+
+
+@pytest.mark.parametrize("block", ["4", None])
+def test_block_that_is_no_number(block):
+    with pytest.raises(tilelang.errors.CompileError, match=r"T\.ceildiv of .* must be integers"):
+        twice(np.ones(8, np.float32), block=block)
+
+
+@pytest.mark.parametrize("block", [2**63, 2**41])
+def test_tile_without_bounds(block):
+    with pytest.raises(tilelang.errors.CompileError, match="fits into no memory of the chip"):
+        twice(np.ones(8, np.float32), block=block)
+
+
+@tilelang.jit
+def narrow_sum(A):
+    A: T.Tensor((16, 16), T.float32)
+    C = T.empty((16, 16), T.float16)
+    with T.Kernel(1):
+        a = T.alloc_shared((16, 16), T.float32)
+        c = T.alloc_fragment((16, 16), T.float16)
+        T.copy(A, a)
+        T.gemm(a, a, c)
+        T.copy(c, C)
+    return C
+
+
+def test_type_of_an_accumulator_is_named_once():
+    with pytest.raises(
+        tilelang.errors.CompileError, match="float32 accumulates in float32, found float16"
+    ):
+        narrow_sum(np.ones((16, 16), np.float32))
