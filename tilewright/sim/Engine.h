@@ -42,7 +42,7 @@ struct RunOptions {
   std::optional<uint64_t> delaySeed; ///< let instructions take effect out of program order
   std::optional<Mutation> mutation;  ///< testing the checker: break one synchronisation instruction
   int numThreads = 0;                ///< 0: affinity or TILEWRIGHT_NUM_THREADS
-  int64_t maxInstructions = 20'000'000'000; ///< watchdog over scalar instructions of one core
+  int64_t maxInstructions = 1'000'000'000; ///< watchdog over scalar instructions of one core
 };
 
 enum class FindingKind : uint8_t {
