@@ -213,6 +213,7 @@ void defineBuilder(nb::module_ &m) {
 
 NB_MODULE(_core, m) {
   using namespace tilewright::binding;
+  nb::set_leak_warnings(false); // cached kernels live as long as the process
   m.doc() = "Kernel builder and compiled kernels.";
   nb::exception<tilewright::builder::BuildError>(m, "BuildError");
   defineValues(m);
