@@ -95,15 +95,18 @@ std::string shapeText(const Parameter &parameter) {
   return text + (parameter.shape.size() == 1 ? ",)" : ")");
 }
 
-/// A size expression with the author's names.
+/// A size expression with the author's names in place of s0, s1, ...
 std::string text(AffineExpr expr, ArrayRef<std::string> symbols) {
-  std::string result;
-  llvm::raw_string_ostream(result) << expr;
-  for (size_t index = symbols.size(); index-- > 0;) {
-    std::string from = "s" + std::to_string(index);
-    for (size_t at = 0; (at = result.find(from, at)) != std::string::npos;
-         at += symbols[index].size())
-      result.replace(at, from.size(), symbols[index]);
+  std::string numbered, result;
+  llvm::raw_string_ostream(numbered) << expr;
+  for (StringRef rest = numbered; !rest.empty();) {
+    unsigned number = 0;
+    if (rest.consume_front("s") && !rest.consumeInteger(10, number)) {
+      result += symbols[number];
+      continue;
+    }
+    result += rest.front();
+    rest = rest.drop_front();
   }
   return result;
 }

@@ -310,6 +310,8 @@ Value Accumulator::trackSums(Run run, ArrayRef<GemmOp> gemms, Value acc) {
 void Accumulator::rewriteRun(Block *block, Run run) {
   SmallVector<GemmOp> gemms = gemmsIn(run);
   bool fromZero = startsFromZero(block, run);
+  // Without a product, the tile keeps what it has.
+  bool zeroBefore = isZeroFill(run.front()) || isZeroAt(block, run.front());
   // A product that may clear, on top of other contents: each product by itself. So too where a sum
   // over the run would round at other places than the author's products do.
   bool mayClear = llvm::any_of(
@@ -357,7 +359,7 @@ void Accumulator::rewriteRun(Block *block, Run run) {
     end = end->getNextNode();
   bool once = end || isa<LaunchOp>(block->getParentOp());
   SmallVector<Operation *> readers;
-  bool direct = fromZero;
+  bool direct = fromZero && (surelyHolds || zeroBefore);
   for (auto &[access, boxes] : accesses) {
     Operation *place = ancestorIn(block, access);
     bool later = place && !place->isBeforeInBlock(next) && !(end && !place->isBeforeInBlock(end));
