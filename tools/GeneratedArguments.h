@@ -170,9 +170,31 @@ inline uint64_t checksum(ArrayRef<char> bytes) {
   return hash;
 }
 
-/// Makes all arguments; false after a message.
+/// Elements of a shape.
+inline int64_t elementCount(ArrayRef<int64_t> shape) {
+  int64_t count = 1;
+  for (int64_t size : shape)
+    count *= size;
+  return count;
+}
+
+/// False after a message when a shape has a negative size, or more elements than can be addressed.
+inline bool checkShape(unsigned index, ArrayRef<int64_t> shape) {
+  constexpr int64_t most = int64_t(1) << 40;
+  int64_t count = 1;
+  for (int64_t size : shape) {
+    if (size < 0 || (size > 0 && count > most / size)) {
+      llvm::errs() << "argument " << index << ": " << size << " is no possible size\n";
+      return false;
+    }
+    count *= std::max<int64_t>(size, 1);
+  }
+  return true;
+}
+
+/// Makes all arguments, tensors without contents if not `hasData`; false after a message.
 inline bool makeArguments(func::FuncOp function, const std::map<std::string, int64_t> &symbols,
-                          std::vector<Generated> &arguments) {
+                          std::vector<Generated> &arguments, bool hasData = true) {
   std::map<std::string, std::string> settings, shapes;
   if (!splitOptions(setTexts, settings) || !splitOptions(shapeTexts, shapes))
     return false;
@@ -204,11 +226,15 @@ inline bool makeArguments(func::FuncOp function, const std::map<std::string, int
                    << " with --shape or --symbol\n";
       return false;
     }
+    if (!checkShape(index, made.shape))
+      return false;
+    made.argument.shape = made.shape;
+    if (!hasData)
+      continue;
     made.isOutput = function.getArgAttr(index, tile::kOutputAttr) != nullptr;
     generate(made, index, how.empty() && made.isOutput ? "zero" : how);
     made.before = made.data;
     made.argument.data = made.data.data();
-    made.argument.shape = made.shape;
   }
   return true;
 }

@@ -3,6 +3,7 @@
 // Runs the launches of a host function of an .mlir file on the simulator, on the arguments that
 // tilewright-run generates, and prints what they wrote, their times and what the checker found:
 //   tilewright-sim a.mlir --check --time
+//   tilewright-sim a.mlir --timing-only --json --chip 910b1
 
 #include "GeneratedArguments.h"
 
@@ -19,11 +20,16 @@
 #include "tilewright/npu/NpuOps.h"
 #include "tilewright/sim/Clock.h"
 #include "tilewright/sim/Engine.h"
+#include "tilewright/sim/Names.h"
+#include "tilewright/sim/Report.h"
+#include "tilewright/support/WriteFile.h"
 #include "tilewright/to_sim/ToSim.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
+
+#include <set>
 
 using namespace mlir;
 using namespace tilewright;
@@ -39,8 +45,18 @@ llvm::cl::opt<int64_t> delaySeed("delay",
                                  llvm::cl::desc("Let effects happen out of order, by seed"),
                                  llvm::cl::init(-1));
 llvm::cl::opt<std::string> traceFile("trace", llvm::cl::desc("Write a trace here (one launch)"));
+llvm::cl::opt<bool> wantJson("json", llvm::cl::desc("Print the report as JSON and nothing else"));
+llvm::cl::opt<bool> timingOnly("timing-only", llvm::cl::desc("Times without data"));
+llvm::cl::opt<std::string> sarifFile("sarif", llvm::cl::desc("Write findings as SARIF here"));
+llvm::cl::opt<int64_t>
+    maxInstructions("max-instructions",
+                    llvm::cl::desc("Scalar instructions before a core is endless"),
+                    llvm::cl::init(0));
 llvm::cl::opt<bool> printProgram("print-program", llvm::cl::desc("Print the code and do not run"));
 llvm::cl::opt<int> numThreads("sim-threads", llvm::cl::desc("Host threads"), llvm::cl::init(0));
+
+constexpr sim::Pipe kPipes[] = {sim::Pipe::S,    sim::Pipe::V,    sim::Pipe::M,  sim::Pipe::MTE1,
+                                sim::Pipe::MTE2, sim::Pipe::MTE3, sim::Pipe::FIX};
 
 /// Values of the host function's scalars: arguments, symbols, sizes, and what folds from them.
 class HostValues {
@@ -101,58 +117,67 @@ int64_t registerBits(Attribute attribute) {
   return int64_t(llvm::bit_cast<uint32_t>(float(real.getValueAsDouble())));
 }
 
-std::string placeText(const sim::Program &program, int32_t location) {
-  if (location < 0 || location >= int32_t(program.locations.size()))
-    return "line unknown";
-  return "line " + std::to_string(program.locations[size_t(location)].line);
+std::string placeText(const sim::Place &place) {
+  return place.line ? "line " + std::to_string(place.line) : "line unknown";
 }
 
-void printTiming(const sim::Timing &timing) {
+void printTiming(const sim::LaunchReport &launch) {
   llvm::outs() << llvm::format("time %.2f us, %.0f cycles, launch %.2f us, %d AIC %d AIV\n",
-                               timing.microseconds, timing.cycles, timing.launchMicroseconds,
-                               timing.aicCount, timing.aivCount);
-  static constexpr const char *pipes[] = {"S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX"};
-  auto line = [&](const char *core, const sim::PipeUse *use) {
+                               launch.microseconds, launch.cycles, launch.launchMicroseconds,
+                               launch.aicCount, launch.aivCount);
+  auto line = [&](const char *core, const std::map<std::string, double> &busy) {
     llvm::outs() << "  " << core << " busy:";
-    for (unsigned p = 0; p < sim::kNumPipes; ++p)
-      if (use[p].busyCycles > 0)
-        llvm::outs() << llvm::format(" %s %.0f %%", pipes[p],
-                                     100 * use[p].busyCycles / timing.cycles);
+    for (sim::Pipe pipe : kPipes)
+      if (double share = busy.at(sim::nameOf(pipe)); share > 0)
+        llvm::outs() << llvm::format(" %s %.0f %%", sim::nameOf(pipe), 100 * share);
     llvm::outs() << "\n";
   };
-  if (timing.aicCount)
-    line("AIC", timing.aic);
-  if (timing.aivCount)
-    line("AIV", timing.aiv);
-  llvm::outs() << "  GM read " << timing.gmReadBytes << ", write " << timing.gmWriteBytes
-               << ", HBM " << timing.hbmBytes << ", exchange "
-               << timing.workspaceReadBytes + timing.workspaceWriteBytes << " bytes\n";
+  if (launch.aicCount)
+    line("AIC", launch.aicBusy);
+  if (launch.aivCount)
+    line("AIV", launch.aivBusy);
+  llvm::outs() << "  GM read " << launch.gmReadBytes << ", write " << launch.gmWriteBytes
+               << ", HBM " << launch.hbmBytes << ", exchange " << launch.exchangeBytes
+               << " bytes\n";
 }
 
-/// Runs one launch; the exit code.
-int runLaunch(npu::LaunchOp launch, std::vector<Generated> &generated, HostValues &values,
-              const machine::Machine &chip) {
+/// The report as text.
+void printReport(const sim::Report &report) {
+  llvm::outs() << report.printed;
+  if (wantTime)
+    for (const sim::LaunchReport &launch : report.launches)
+      printTiming(launch);
+  for (const sim::FindingReport &finding : report.findings)
+    llvm::outs() << "finding: " << finding.tool << ": " << finding.kind << ": " << finding.message
+                 << " (" << placeText(finding.location) << ", " << placeText(finding.otherLocation)
+                 << ", " << finding.count << " times)\n";
+}
+
+/// Runs one launch and adds what it found to the report; false after a message.
+bool runLaunch(npu::LaunchOp launch, std::vector<Generated> &generated, HostValues &values,
+               const machine::Machine &chip, std::set<unsigned> &computed, sim::Report &report) {
   FailureOr<to_sim::LaunchProgram> translated = to_sim::translateLaunch(launch);
   if (failed(translated))
-    return 1;
+    return false;
   const sim::Program &program = translated->program;
   if (printProgram) {
     llvm::outs() << sim::toText(program);
-    return 0;
+    return true;
   }
   std::vector<sim::TensorArg> tensors;
   for (unsigned operand : translated->tensors) {
     auto argument = dyn_cast<BlockArgument>(launch.getOperand(operand));
     if (!argument) {
       launch.emitError("this tool passes only arguments of the host function as tensors");
-      return 1;
+      return false;
     }
-    Generated &made = generated[argument.getArgNumber()];
-    int64_t count = 1;
-    for (int64_t extent : made.shape)
-      count *= extent;
-    tensors.push_back({made.data.data(), count});
+    unsigned number = argument.getArgNumber();
+    Generated &made = generated[number];
+    tensors.push_back({made.argument.data, elementCount(made.shape), computed.count(number) > 0});
   }
+  for (auto [tensor, operand] : llvm::zip(program.tensors, translated->tensors))
+    if (tensor.written)
+      computed.insert(cast<BlockArgument>(launch.getOperand(operand)).getArgNumber());
   std::vector<int64_t> scalars;
   for (const to_sim::ScalarSource &source : translated->scalars) {
     Value operand = launch.getOperand(source.operand);
@@ -164,36 +189,62 @@ int runLaunch(npu::LaunchOp launch, std::vector<Generated> &generated, HostValue
     Attribute value = values.evaluate(operand);
     if (!value) {
       launch.emitError("this tool cannot tell operand ") << source.operand;
-      return 1;
+      return false;
     }
     scalars.push_back(registerBits(value));
   }
 
   sim::RunOptions options;
-  options.time = wantTime || !traceFile.empty();
+  options.time = wantTime || wantJson || timingOnly || !traceFile.empty();
+  options.timeOnly = timingOnly;
   options.trace = !traceFile.empty();
   options.check = wantCheck;
   options.numThreads = numThreads;
+  if (maxInstructions > 0)
+    options.maxInstructions = maxInstructions;
   if (delaySeed >= 0)
     options.delaySeed = uint64_t(delaySeed);
   sim::RunResult result = sim::run(program, tensors, scalars, chip, options);
-  llvm::outs() << result.printed;
-  if (wantTime)
-    printTiming(result.timing);
-  if (options.trace)
-    if (std::string error = sim::writeTrace(program, result, chip, traceFile); !error.empty())
-      llvm::errs() << error << "\n";
-  for (const sim::Finding &finding : result.findings)
-    llvm::outs() << "finding: " << finding.message << " (" << placeText(program, finding.location)
-                 << ", " << placeText(program, finding.otherLocation) << ", " << finding.count
-                 << " times)\n";
-  llvm::outs().flush();
+  sim::addLaunch(report, program, result, options.time);
   if (!result.ok) {
     launch.emitError(result.error);
-    return 1;
+    return false;
   }
-  return result.findings.empty() ? 0 : 1;
+  if (!options.trace)
+    return true;
+  std::string error = sim::writeTrace(program, result, chip, traceFile);
+  if (!error.empty())
+    llvm::errs() << error << "\n";
+  return error.empty();
 }
+
+/// Runs the launches of the host function one after the other; false after a message.
+bool runFunction(func::FuncOp function, const machine::Machine &chip, sim::Report &report) {
+  std::map<std::string, int64_t> symbols;
+  std::vector<Generated> generated;
+  if (!readSymbols(symbols) || !makeArguments(function, symbols, generated, !timingOnly))
+    return false;
+  HostValues values(generated, symbols);
+  std::set<unsigned> computed; // arguments that earlier launches write
+  for (Operation &op : function.getBody().front()) {
+    if (auto launch = dyn_cast<npu::LaunchOp>(op)) {
+      if (!runLaunch(launch, generated, values, chip, computed, report))
+        return false;
+    } else if (op.getNumRegions() > 0) {
+      op.emitError("this tool runs launches in a row, without control flow around them");
+      return false;
+    }
+  }
+  if (printProgram || wantJson)
+    return true;
+  printReport(report);
+  if (!timingOnly)
+    printOutputs(function, generated);
+  return true;
+}
+
+/// Exit codes; docs/cli.md tells users.
+enum ExitCode { kDone = 0, kFailed = 1, kFound = 2 };
 
 } // namespace
 
@@ -208,42 +259,49 @@ int main(int argc, char **argv) {
   machine::LoadResult chip = machine::loadChip(chipName);
   if (!chip.error.empty()) {
     llvm::errs() << chip.error << "\n";
-    return 2;
+    return kFailed;
   }
   std::string problem;
   auto file = openInputFile(inputName, &problem);
   if (!file) {
     llvm::errs() << problem << "\n";
-    return 2;
+    return kFailed;
   }
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(sources, &context);
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
-    return 2;
+    return kFailed;
   func::FuncOp function = findFunction(*module);
   if (!function) {
     llvm::errs() << "name one function with --function\n";
-    return 2;
+    return kFailed;
   }
-  std::map<std::string, int64_t> symbols;
-  std::vector<Generated> generated;
-  if (!readSymbols(symbols) || !makeArguments(function, symbols, generated))
-    return 2;
-
-  HostValues values(generated, symbols);
-  int code = 0;
-  for (Operation &op : function.getBody().front()) {
-    auto launch = dyn_cast<npu::LaunchOp>(op);
-    if (launch)
-      code = std::max(code, runLaunch(launch, generated, values, chip.machine));
-    else if (op.getNumRegions() > 0) {
-      op.emitError("this tool runs launches in a row, without control flow around them");
-      return 2;
+  sim::Report report;
+  report.kernel = function.getName().str();
+  report.chip = chip.machine.name;
+  report.clockMHz = chip.machine.clockMHz;
+  report.isTimingOnly = timingOnly;
+  bool isDone = runFunction(function, chip.machine, report);
+  if (!isDone && !wantJson)
+    printReport(report);
+  if (wantJson && !printProgram)
+    llvm::outs() << sim::toJson(report);
+  if (!sarifFile.empty()) {
+    std::string error = support::writeWhole(sarifFile, sim::toSarif(report.findings, TILEWRIGHT_VERSION));
+    if (!error.empty()) {
+      llvm::errs() << error << "\n";
+      isDone = false;
     }
   }
-  if (!printProgram)
-    printOutputs(function, generated);
-  return code;
+  llvm::outs().flush();
+  if (llvm::outs().has_error()) {
+    llvm::errs() << "standard output cannot be written: " << llvm::outs().error().message() << "\n";
+    llvm::outs().clear_error();
+    isDone = false;
+  }
+  if (!isDone)
+    return kFailed;
+  return report.findings.empty() ? kDone : kFound;
 }

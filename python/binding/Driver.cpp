@@ -11,6 +11,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 namespace nb = nanobind;
@@ -76,7 +77,7 @@ nb::dict parameter(const driver::Parameter &value) {
   return result;
 }
 
-nb::dict timing(const driver::LaunchTiming &value) {
+nb::dict timing(const sim::LaunchReport &value) {
   nb::dict result;
   result["name"] = value.name;
   result["cycles"] = value.cycles;
@@ -103,19 +104,24 @@ nb::dict report(const driver::RunReport &value) {
   result["ok"] = value.ok;
   result["error"] = value.error;
   result["error_location"] = location(value.errorLocation);
+  result["needs_data"] = value.needsData;
   nb::list findings;
-  for (const driver::Finding &finding : value.findings) {
+  for (const sim::FindingReport &finding : value.findings) {
     nb::dict entry;
     entry["kind"] = finding.kind;
+    entry["tool"] = finding.tool;
     entry["message"] = finding.message;
+    entry["memory"] = finding.memory;
+    entry["edge"] = finding.edge;
     entry["location"] = location(finding.location);
     entry["other_location"] = location(finding.otherLocation);
+    entry["block"] = finding.block;
     entry["count"] = finding.count;
     findings.append(entry);
   }
   result["findings"] = findings;
   nb::list launches;
-  for (const driver::LaunchTiming &launch : value.launches)
+  for (const sim::LaunchReport &launch : value.launches)
     launches.append(timing(launch));
   result["launches"] = launches;
   result["printed"] = value.printed;
@@ -180,10 +186,20 @@ nb::tuple compile(nb::handle module, const std::string &chip, int optLevel, bool
   return nb::make_tuple(kernel, diagnostics);
 }
 
+driver::Data dataOption(const std::string &text) {
+  if (text == "always")
+    return driver::Data::Always;
+  if (text == "when-needed")
+    return driver::Data::WhenNeeded;
+  if (text == "never")
+    return driver::Data::Never;
+  throw nb::value_error("data must be 'always', 'when-needed' or 'never'");
+}
+
 nb::dict run(const Kernel &kernel, const nb::sequence &list, const std::string &engine,
              const std::string &stage, bool time, bool check, std::optional<uint64_t> delaySeed,
              const std::string &traceFile, int numThreads, int mutant, bool holdProducer,
-             int64_t maxInstructions, bool timeOnly) {
+             int64_t maxInstructions, const std::string &data, const std::string &chip, bool json) {
   if (engine != "simulator" && engine != "interpreter")
     throw nb::value_error("engine must be 'simulator' or 'interpreter'");
   driver::RunOptions options;
@@ -195,7 +211,8 @@ nb::dict run(const Kernel &kernel, const nb::sequence &list, const std::string &
   options.traceFile = traceFile;
   options.numThreads = numThreads;
   options.maxInstructions = maxInstructions;
-  options.timeOnly = timeOnly;
+  options.data = dataOption(data);
+  options.chip = chip;
   options.mutant = mutant;
   options.holdProducer = holdProducer;
   auto given = arguments(list);
@@ -204,7 +221,35 @@ nb::dict run(const Kernel &kernel, const nb::sequence &list, const std::string &
     nb::gil_scoped_release release;
     result = kernel.run(given, options);
   }
-  return report(result);
+  nb::dict found = report(result);
+  if (json)
+    found["json"] = sim::toJson(result);
+  return found;
+}
+
+/// The inverse of report() for one finding.
+sim::FindingReport findingOf(const nb::dict &entry) {
+  auto text = [&](const char *key) { return nb::cast<std::string>(entry[key]); };
+  auto place = [&](const char *key) {
+    auto [file, line, column] = nb::cast<std::tuple<std::string, int, int>>(entry[key]);
+    return sim::Place{file, line, column};
+  };
+  return {.kind = text("kind"),
+          .tool = text("tool"),
+          .message = text("message"),
+          .memory = text("memory"),
+          .edge = text("edge"),
+          .location = place("location"),
+          .otherLocation = place("other_location"),
+          .block = nb::cast<int64_t>(entry["block"]),
+          .count = nb::cast<int64_t>(entry["count"])};
+}
+
+std::string sarif(const std::vector<nb::dict> &entries, const std::string &version) {
+  std::vector<sim::FindingReport> findings;
+  for (const nb::dict &entry : entries)
+    findings.push_back(findingOf(entry));
+  return sim::toSarif(findings, version);
 }
 
 } // namespace
@@ -243,10 +288,12 @@ void defineDriver(nb::module_ &m) {
             return nb::make_tuple(shapes, error);
           },
           "Shapes of all outputs, and what is wrong with the arguments (empty when nothing is).")
+      .def("chip_problem", &Kernel::chipProblem, "chip"_a,
+           "Why the compiled program cannot run on another chip; empty when it can.")
       .def("run", &run, "arguments"_a, "engine"_a = "simulator", "stage"_a = "", "time"_a = false,
            "check"_a = false, "delay_seed"_a.none() = nb::none(), "trace_file"_a = "",
            "num_threads"_a = 0, "mutant"_a = -1, "hold_producer"_a = false,
-           "max_instructions"_a = 0, "time_only"_a = false)
+           "max_instructions"_a = 0, "data"_a = "always", "chip"_a = "", "json"_a = false)
       .def("text", &Kernel::text)
       .def("stages", &Kernel::stages)
       .def("sync_points",
@@ -292,6 +339,7 @@ void defineDriver(nb::module_ &m) {
       },
       "chip"_a, "Core counts, clock and memory sizes of a chip; ValueError for an unknown one.");
   m.def("version", &driver::versionText);
+  m.def("sarif", &sarif, "findings"_a, "version"_a, "Findings of reports as SARIF 2.1.0.");
 }
 
 } // namespace tilewright::binding

@@ -33,18 +33,29 @@ class RunError(TilewrightError, RuntimeError):
     """The kernel stopped: an assertion, a deadlock, an access out of bounds, the watchdog."""
 
 
+class TimingOnlyError(RunError):
+    """Times cannot be told without data: what the kernel does depends on values it computes."""
+
+
 class NotAvailableError(TilewrightError, NotImplementedError):
     """A name of the TileLang world that has no meaning here."""
 
 
-class MissingTorchError(TilewrightError, ImportError):
+class MissingPackageError(TilewrightError, ImportError):
+    """`what` needs a package that is not installed; `source` is what pip takes."""
+
+    def __init__(self, what: str, package: str, source: str) -> None:
+        super().__init__(
+            f"{what} needs {package}, which is not installed; "
+            f'install it with: pip install "{source}"'
+        )
+
+
+class MissingTorchError(MissingPackageError):
     """PyTorch is needed for this and is not installed."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(
-            f"{what} needs PyTorch, which is not installed; "
-            'install it with: pip install "tilewright[torch]"'
-        )
+        super().__init__(what, "PyTorch", "tilewright[torch]")
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import itertools
+import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import env
@@ -26,10 +27,12 @@ from .errors import (
     InternalError,
     Location,
     RunError,
+    TimingOnlyError,
     compile_error,
     describe,
 )
 from .report import session
+from .report.result import SimulationResult
 
 _local = threading.local()
 _trace_numbers = itertools.count()
@@ -117,37 +120,109 @@ class Kernel:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if kwargs:
             args = self._positional(args, kwargs)
-        if len(args) != len(self.inputs):
-            if len(args) == len(self.parameters):
-                return self._with_outputs(args)
-            expected = ", ".join(self.parameters[i]["name"] for i in self.inputs)
-            raise ArgumentError(
-                f"Expected {len(self.inputs)} inputs, got {len(args)}: kernel {self.name} takes "
-                f"({expected})"
-            )
+        self._expect(args)
+        return self._call(args, self._run)[0]
+
+    def _call(self, args: Sequence[Any], run: Callable[[list[Any]], Any]) -> tuple[Any, Any]:
+        """Allocates outputs, calls `run` with all arguments: (what a call returns, run's)."""
         with plain_torch():
             values, arguments, after, device, torch_outputs = self._convert(args)
             if self.results:
                 self._allocate(values, arguments, torch_outputs, device)
-            self._run(arguments)
+            found = run(arguments)
             for action in after:
                 action()
         if not self.results:
-            return None
+            return None, found
         results = [values[i] for i in self.results]
-        return results[0] if self.single else results
+        return (results[0] if self.single else results), found
 
-    def _with_outputs(self, args: tuple[Any, ...]) -> None:
-        """All parameters given, outputs too: they are written in place."""
-        if not self.results:
-            raise ArgumentError(f"Expected {len(self.inputs)} inputs, got {len(args)}")
-        raise ArgumentError(
-            f"Expected {len(self.inputs)} inputs, got {len(args)}: the outputs of kernel "
-            f"{self.name} "
-            f"({', '.join(self.parameters[i]['name'] for i in self.results)}) are allocated and "
-            "returned "
-            "by the call"
+    def simulate(
+        self,
+        *args: Any,
+        chip: str | None = None,
+        check: bool = False,
+        trace: str | os.PathLike[str] | None = None,
+        timing_only: bool = False,
+    ) -> SimulationResult:
+        """Runs the kernel on the simulator as a call does, and returns all there is to know of it.
+
+        `args` are those of a call. `chip` names another chip, or a chip file, on which the same
+        program is to run: ArgumentError when its memory plan does not fit there. `check` looks for
+        races and other faults; a kernel that stops is then told by the result, else it raises
+        RunError. `trace` is the file for a Perfetto trace. With `timing_only` nothing is computed
+        and no arguments are needed when all shapes are static and there are no scalar parameters;
+        TimingOnlyError when times depend on data, with the line.
+        """
+        if timing_only and check:
+            raise ArgumentError("timing_only=True computes nothing to check; leave one of them out")
+        if chip and (problem := self.core.chip_problem(chip)):
+            raise ArgumentError(f"kernel {self.name}: {problem}")
+        options = {"chip": chip or "", "time": True, "check": check, "json": True}
+        if trace is not None:
+            options["trace_file"] = os.fspath(trace)
+
+        def run(arguments: list[Any]) -> Any:
+            return self._simulated(arguments, options)
+
+        outputs = None
+        if timing_only:
+            options["data"] = "never"
+            report = run(self._without_data(args))
+        else:
+            self._expect(args)
+            outputs, report = self._call(args, run)
+        return SimulationResult.from_json(report["json"], outputs if report["ok"] else None)
+
+    def _simulated(self, arguments: list[Any], options: dict[str, Any]) -> dict[str, Any]:
+        settings = env.run_settings()
+        options = {**options, "check": options["check"] or settings.check}
+        if "data" in options:
+            options["check"] = False
+        report = self.core.run(
+            arguments,
+            **options,
+            num_threads=settings.num_threads,
+            max_instructions=settings.max_instructions,
         )
+        self._tell(report, settings)
+        if report["needs_data"]:
+            raise TimingOnlyError(self._stopped(report))
+        if not report["ok"] and not (options["check"] and report["findings"]):
+            raise RunError(self._stopped(report))
+        return report
+
+    def _without_data(self, args: Sequence[Any]) -> list[Any]:
+        """All arguments of a run that computes nothing: given ones, the others by shape alone."""
+        if args:
+            self._expect(args)
+            with plain_torch():
+                _, arguments, *_ = self._convert(args)
+                shapes = iter(self._output_shapes(arguments))
+            for position, parameter in enumerate(self.parameters):
+                if parameter["output"]:
+                    arguments[position] = (0, next(shapes), parameter["dtype"])
+            return arguments
+        for position, parameter in enumerate(self.parameters):
+            if parameter["kind"] != "tensor" or position not in self._static:
+                what = "size" if parameter["kind"] == "tensor" else "value"
+                raise ArgumentError(
+                    f"the {what} of '{parameter['name']}' is known only at a call; pass the "
+                    f"arguments of kernel {self.name}"
+                )
+        return [(0, self._static[i], p["dtype"]) for i, p in enumerate(self.parameters)]
+
+    def _expect(self, args: Sequence[Any]) -> None:
+        """Refuses another number of arguments than that of the inputs."""
+        if len(args) == len(self.inputs):
+            return
+        names = ", ".join(self.parameters[i]["name"] for i in self.inputs)
+        text = f"Expected {len(self.inputs)} inputs, got {len(args)}: kernel {self.name} takes "
+        text += f"({names})"
+        if self.results and len(args) == len(self.parameters):
+            results = ", ".join(self.parameters[i]["name"] for i in self.results)
+            text += f"; the outputs ({results}) are allocated and returned by the call"
+        raise ArgumentError(text)
 
     def _positional(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         names = [self.parameters[i]["name"] for i in self.inputs]
@@ -214,19 +289,24 @@ class Kernel:
         self, values: Any, arguments: list[Any], like_torch: bool, device: str | None
     ) -> None:
         positions = [i for i, p in enumerate(self.parameters) if p["output"]]
-        if all(i in self._static for i in positions):
-            shapes = [self._static[i] for i in positions]
-        else:
-            given = [a for i, a in enumerate(arguments) if i not in positions]
-            shapes, error = self.core.output_shapes(given)
-            if error:
-                raise ArgumentError(f"kernel {self.name}: {error}")
+        shapes = self._output_shapes(arguments)
         for position, shape in zip(positions, shapes, strict=True):
             dtype = self.parameters[position]["dtype"]
             made = make_output(list(shape), dtype, like_torch, device)
             values[position] = made
             pointer = made.data_ptr() if like_torch else made.ctypes.data
             arguments[position] = (pointer, tuple(shape), dtype)
+
+    def _output_shapes(self, arguments: list[Any]) -> list[Any]:
+        """Shapes of the outputs, in the order of the parameters."""
+        positions = [i for i, p in enumerate(self.parameters) if p["output"]]
+        if all(i in self._static for i in positions):
+            return [self._static[i] for i in positions]
+        given = [a for i, a in enumerate(arguments) if i not in positions]
+        shapes, error = self.core.output_shapes(given)
+        if error:
+            raise ArgumentError(f"kernel {self.name}: {error}")
+        return shapes
 
     def _run(self, arguments: list[Any]) -> None:
         settings = env.run_settings()
@@ -239,7 +319,7 @@ class Kernel:
             if count:
                 stem, dot, suffix = trace_file.rpartition(".")
                 trace_file = f"{stem}.{count}{dot}{suffix}" if dot else f"{trace_file}.{count}"
-        options = {} if timing is None or timing.with_data else {"time_only": True}
+        options = {} if timing is None or timing.with_data else {"data": "when-needed"}
         report = self.core.run(
             arguments,
             **options,
@@ -252,18 +332,25 @@ class Kernel:
             num_threads=settings.num_threads,
             max_instructions=settings.max_instructions,
         )
+        self._tell(report, settings)
+        if not report["ok"]:
+            raise RunError(self._stopped(report))
+        if timing is not None:
+            for launch in report["launches"]:
+                timing.milliseconds += launch_milliseconds(launch)
+                timing.launches += 1
+
+    def _tell(self, report: dict[str, Any], settings: env.RunSettings) -> None:
+        """Keeps the report and prints what the kernel and the settings want printed."""
         self.last_report = report
         if report["printed"]:
             sys.stdout.write(report["printed"])
             sys.stdout.flush()
         session.record(self.name, report, settings)
-        if not report["ok"]:
-            place = location(report["error_location"])
-            raise RunError(describe(f"kernel {self.name}: {report['error']}", place))
-        if timing is not None:
-            for launch in report["launches"]:
-                timing.milliseconds += launch_milliseconds(launch)
-                timing.launches += 1
+
+    def _stopped(self, report: dict[str, Any]) -> str:
+        place = location(report["error_location"])
+        return describe(f"kernel {self.name}: {report['error']}", place)
 
     # -- book-keeping ---------------------------------------------------------------------------
 

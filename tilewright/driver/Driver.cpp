@@ -9,6 +9,8 @@
 #include "tilewright/passes/Pipelines.h"
 #include "tilewright/sim/Clock.h"
 #include "tilewright/sim/Engine.h"
+#include "tilewright/sim/Memory.h"
+#include "tilewright/sim/Names.h"
 #include "tilewright/support/Half.h"
 #include "tilewright/tile/TileOps.h"
 #include "tilewright/to_sim/ToSim.h"
@@ -18,6 +20,7 @@
 
 #include <bit>
 #include <mutex>
+#include <set>
 
 using namespace mlir;
 using namespace tilewright;
@@ -47,6 +50,9 @@ struct Kernel::Impl {
                       const std::map<std::string, int64_t> &symbols, const RunOptions &run) const;
   RunReport simulate(const std::vector<Argument> &arguments,
                      const std::map<std::string, int64_t> &symbols, const RunOptions &run) const;
+  RunReport runLaunches(const std::vector<Argument> &arguments,
+                        const std::map<std::string, int64_t> &symbols, const RunOptions &run,
+                        const machine::Machine &where, bool hasData) const;
   int64_t scalarBits(size_t launch, const to_sim::ScalarSource &source,
                      const std::vector<Argument> &arguments,
                      const std::map<std::string, int64_t> &symbols) const;
@@ -70,70 +76,6 @@ passes::PipelineOptions pipelineOptions(const CompileOptions &options) {
   result.strict = options.strict;
   result.disable = options.disable;
   return result;
-}
-
-StringRef findingName(sim::FindingKind kind) {
-  switch (kind) {
-  case sim::FindingKind::ReadAfterWrite:
-    return "read-after-write";
-  case sim::FindingKind::WriteAfterRead:
-    return "write-after-read";
-  case sim::FindingKind::WriteAfterWrite:
-    return "write-after-write";
-  case sim::FindingKind::DoubleSet:
-    return "double-set";
-  case sim::FindingKind::FlagReuse:
-    return "flag-reuse";
-  case sim::FindingKind::Uninitialised:
-    return "uninitialised-read";
-  case sim::FindingKind::OutOfBounds:
-    return "out-of-bounds";
-  case sim::FindingKind::UnconsumedFlag:
-    return "unconsumed-flag";
-  case sim::FindingKind::Deadlock:
-    return "deadlock";
-  case sim::FindingKind::CounterOverflow:
-    return "counter-overflow";
-  case sim::FindingKind::AssertFailed:
-    return "assert-failed";
-  case sim::FindingKind::Watchdog:
-    return "watchdog";
-  }
-  return "unknown";
-}
-
-constexpr const char *kPipeNames[] = {"S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX", "ALL"};
-
-SourceLocation locationOf(const sim::Program &program, int32_t index) {
-  if (index < 0 || index >= static_cast<int32_t>(program.locations.size()))
-    return {};
-  const sim::Location &location = program.locations[index];
-  return {location.file, location.line, location.column};
-}
-
-LaunchTiming timingOf(const sim::Program &program, const sim::RunResult &result) {
-  const sim::Timing &timing = result.timing;
-  LaunchTiming out;
-  out.name = program.name;
-  out.cycles = timing.cycles;
-  out.microseconds = timing.microseconds;
-  out.launchMicroseconds = timing.launchMicroseconds;
-  out.launchWarmMicroseconds = timing.launchWarmMicroseconds;
-  out.aicCount = timing.aicCount;
-  out.aivCount = timing.aivCount;
-  double total = std::max(timing.cycles, 1.0);
-  for (unsigned pipe = 0; pipe < sim::kNumPipes; ++pipe) {
-    out.aicBusy[kPipeNames[pipe]] = timing.aic[pipe].busyCycles / total;
-    out.aivBusy[kPipeNames[pipe]] = timing.aiv[pipe].busyCycles / total;
-  }
-  out.gmReadBytes = timing.gmReadBytes;
-  out.gmWriteBytes = timing.gmWriteBytes;
-  out.hbmBytes = timing.hbmBytes;
-  out.exchangeBytes = timing.workspaceReadBytes + timing.workspaceWriteBytes;
-  for (size_t index = 0; index < result.lineCycles.size(); ++index)
-    if (result.lineCycles[index] != 0)
-      out.lineCycles.emplace_back(locationOf(program, index), result.lineCycles[index]);
-  return out;
 }
 
 bool isSync(sim::Opcode op) {
@@ -166,6 +108,27 @@ sim::Mutation::Kind mutationOf(const sim::Program &program, sim::CoreKind core, 
                               [](auto &other) { return other.op == sim::Opcode::BeginBlock; });
   bool isSet = insn.op == sim::Opcode::SetFlag || insn.op == sim::Opcode::BlockSet;
   return isFirst && isSet ? sim::Mutation::Kind::Delete : sim::Mutation::Kind::Drop;
+}
+
+/// Loads a chip; says why it is none, or why a memory plan made for another one does not fit it.
+std::string planProblem(const std::vector<to_sim::LaunchProgram> &launches,
+                        const std::string &nameOrPath, machine::Machine &chip) {
+  machine::LoadResult loaded = machine::loadChip(nameOrPath);
+  if (!loaded.error.empty())
+    return loaded.error;
+  chip = std::move(loaded.machine);
+  for (const to_sim::LaunchProgram &launch : launches)
+    for (const sim::BufferInfo &buffer : launch.program.buffers) {
+      if (buffer.space == sim::Space::GM)
+        continue;
+      int64_t end = buffer.address + buffer.bytes * std::max(buffer.slots, 1);
+      int64_t bytes = sim::spaceBytes(chip, buffer.core, buffer.space);
+      if (end > bytes)
+        return "this kernel's memory plan does not fit " + chip.name + ": '" + buffer.name +
+               "' ends at byte " + std::to_string(end) + " of " + sim::nameOf(buffer.space) +
+               ", which has " + std::to_string(bytes) + "; compile it for " + chip.name;
+    }
+  return "";
 }
 
 } // namespace
@@ -260,6 +223,11 @@ RunReport Kernel::run(const std::vector<Argument> &arguments, const RunOptions &
                                                : impl->simulate(arguments, symbols, options);
 }
 
+std::string Kernel::chipProblem(const std::string &nameOrPath) const {
+  machine::Machine chip;
+  return planProblem(impl->launches, nameOrPath, chip);
+}
+
 OwningOpRef<ModuleOp> Kernel::Impl::moduleAfter(StringRef stage) const {
   OwningOpRef<ModuleOp> module = built->clone();
   if (stage.empty() || stage == "tile")
@@ -322,25 +290,59 @@ int64_t Kernel::Impl::scalarBits(size_t launch, const to_sim::ScalarSource &sour
 RunReport Kernel::Impl::simulate(const std::vector<Argument> &arguments,
                                  const std::map<std::string, int64_t> &symbols,
                                  const RunOptions &run) const {
+  RunReport refused;
+  machine::Machine other;
+  if (options.interpretOnly)
+    refused.error = "kernel " + name + " was compiled for the interpreter alone";
+  if (refused.error.empty() && !run.chip.empty()) {
+    refused.error = planProblem(launches, run.chip, other);
+  }
+  refused.ok = refused.error.empty();
+  if (!refused.ok)
+    return refused;
+  const machine::Machine &where = run.chip.empty() ? chip : other;
+  bool isTimed = run.time || !run.traceFile.empty();
+  bool tryWithout =
+      run.data != Data::Always && isTimed && !run.check && !run.delaySeed && run.mutant < 0;
+  if (!tryWithout)
+    return runLaunches(arguments, symbols, run, where, true);
+  RunReport report = runLaunches(arguments, symbols, run, where, false);
+  return report.needsData && run.data == Data::WhenNeeded
+             ? runLaunches(arguments, symbols, run, where, true)
+             : report;
+}
+
+RunReport Kernel::Impl::runLaunches(const std::vector<Argument> &arguments,
+                                    const std::map<std::string, int64_t> &symbols,
+                                    const RunOptions &run, const machine::Machine &where,
+                                    bool hasData) const {
   RunReport report;
+  report.kernel = name;
+  report.chip = where.name;
+  report.clockMHz = where.clockMHz;
+  report.isTimingOnly = !hasData;
+  std::set<int> computed; // parameters that earlier launches write
   int mutant = run.mutant;
   for (size_t index = 0; index < launches.size(); ++index) {
     const to_sim::LaunchProgram &launch = launches[index];
     std::vector<sim::TensorArg> tensors;
     for (unsigned operand : launch.tensors) {
-      const Argument &argument = arguments[operands[index][operand].parameter];
+      int parameter = operands[index][operand].parameter;
+      const Argument &argument = arguments[parameter];
       int64_t elements = 1;
       for (int64_t extent : argument.shape)
         elements *= extent;
-      tensors.push_back({argument.data, elements});
+      tensors.push_back({argument.data, elements, computed.count(parameter) > 0});
     }
+    for (size_t tensor = 0; tensor < tensors.size(); ++tensor)
+      if (launch.program.tensors[tensor].written)
+        computed.insert(operands[index][launch.tensors[tensor]].parameter);
     std::vector<int64_t> scalars;
     for (const to_sim::ScalarSource &source : launch.scalars)
       scalars.push_back(scalarBits(index, source, arguments, symbols));
     sim::RunOptions options;
     options.time = run.time || !run.traceFile.empty();
-    // A later launch may read what an earlier one computes.
-    options.timeOnly = run.timeOnly && launches.size() == 1;
+    options.timeOnly = !hasData;
     options.check = run.check;
     options.trace = !run.traceFile.empty();
     options.delaySeed = run.delaySeed;
@@ -355,34 +357,20 @@ RunReport Kernel::Impl::simulate(const std::vector<Argument> &arguments,
                             static_cast<int32_t>(code)};
       });
     mutant = run.mutant;
-    sim::RunResult result = sim::run(launch.program, tensors, scalars, chip, options);
-    for (const sim::Finding &finding : result.findings)
-      report.findings.push_back({findingName(finding.kind).str(), finding.message,
-                                 locationOf(launch.program, finding.location),
-                                 locationOf(launch.program, finding.otherLocation), finding.count});
-    report.printed += result.printed;
-    report.instructions += result.issued;
-    if (!result.ok) {
-      report.ok = false;
-      report.error = result.error;
-      if (!report.findings.empty())
-        report.errorLocation = report.findings.back().location;
+    sim::RunResult result = sim::run(launch.program, tensors, scalars, where, options);
+    sim::addLaunch(report, launch.program, result, options.time);
+    if (!report.ok)
       return report;
-    }
-    if (options.time)
-      report.launches.push_back(timingOf(launch.program, result));
     if (options.trace) {
       std::string path = run.traceFile;
       if (launches.size() > 1) {
         size_t dot = path.rfind('.');
         path.insert(dot == std::string::npos ? path.size() : dot, "." + std::to_string(index));
       }
-      std::string problem = sim::writeTrace(launch.program, result, chip, path);
-      if (!problem.empty()) {
-        report.ok = false;
-        report.error = problem;
+      report.error = sim::writeTrace(launch.program, result, where, path);
+      report.ok = report.error.empty();
+      if (!report.ok)
         return report;
-      }
     }
   }
   return report;
@@ -410,8 +398,7 @@ std::vector<SyncPoint> Kernel::syncPoints() const {
       impl->launches, [&](size_t launch, sim::CoreKind core, size_t, const sim::Insn &insn) {
         std::string text = (core == sim::CoreKind::AIC ? "AIC" : "AIV") + std::string(" launch ") +
                            std::to_string(launch) + ": ";
-        std::string p0 = kPipeNames[static_cast<int>(insn.p0)],
-                    p1 = kPipeNames[static_cast<int>(insn.p1)];
+        std::string p0 = sim::nameOf(insn.p0), p1 = sim::nameOf(insn.p1);
         std::string id =
             " id " + (insn.a >= 0 ? "r" + std::to_string(insn.a) : std::to_string(insn.imm));
         if (insn.op == sim::Opcode::SetFlag)
@@ -422,7 +409,7 @@ std::vector<SyncPoint> Kernel::syncPoints() const {
           text += "barrier " + p0;
         else
           text += (insn.op == sim::Opcode::BlockSet ? "block_set " : "block_wait ") + p0 + id;
-        points.push_back({text, locationOf(impl->launches[launch].program, insn.location)});
+        points.push_back({text, sim::placeOf(impl->launches[launch].program, insn.location)});
       });
   return points;
 }
@@ -449,7 +436,7 @@ std::vector<BufferPlace> Kernel::buffers() const {
     for (const sim::BufferInfo &buffer : launch.program.buffers)
       places.push_back({buffer.name, buffer.core == sim::CoreKind::AIC ? "AIC" : "AIV",
                         spaces[static_cast<int>(buffer.space)], buffer.address, buffer.bytes,
-                        buffer.slots, locationOf(launch.program, buffer.location)});
+                        buffer.slots, sim::placeOf(launch.program, buffer.location)});
   return places;
 }
 
@@ -463,7 +450,7 @@ std::vector<Statement> Kernel::statements() const {
         if (insn.op == sim::Opcode::Issue) {
           const sim::Template &tile = program.templates[insn.imm];
           statements.push_back({core == sim::CoreKind::AIC ? "AIC" : "AIV", tile.label,
-                                locationOf(launch.program, tile.location)});
+                                sim::placeOf(launch.program, tile.location)});
         }
     }
   return statements;

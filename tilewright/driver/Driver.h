@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "tilewright/sim/Report.h"
+
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -15,10 +17,8 @@ struct ModuleHandle; ///< context and module, see builder/ModuleHandle.h
 /// The one way from a built module to results. No MLIR in this header.
 namespace tilewright::driver {
 
-struct SourceLocation {
-  std::string file;
-  int line = 0, column = 0;
-};
+using SourceLocation = sim::Place;
+using RunReport = sim::Report;
 
 enum class Severity { Error, Warning, Remark, Note };
 
@@ -71,12 +71,20 @@ struct Argument {
 
 enum class Engine { Simulator, Interpreter };
 
+/// Whether a timed run moves and computes data. Without it tensors stay as they are and need no
+/// memory, unless control depends on their contents.
+enum class Data {
+  Always,
+  WhenNeeded, ///< only where times depend on values that the kernel computes
+  Never,      ///< such a kernel is refused: RunReport::needsData
+};
+
 struct RunOptions {
   Engine engine = Engine::Simulator;
   std::string stage; ///< interpreter: name of the pass after which the IR is taken; empty: as built
   bool time = false, check = false;
-  /// Simulator: predict times without data where possible; outputs stay as they are.
-  bool timeOnly = false;
+  Data data = Data::Always; ///< simulator; with `check`, `delaySeed` or a mutant always
+  std::string chip;         ///< simulator: run on this one instead, if the memory plan fits it
   std::optional<uint64_t> delaySeed;
   std::string traceFile;
   int numThreads = 0;
@@ -85,33 +93,6 @@ struct RunOptions {
   /// Testing: break synchronisation instruction `mutant` (see Kernel::syncPoints); -1 none.
   int mutant = -1;
   bool holdProducer = false;
-};
-
-struct Finding {
-  std::string kind; ///< read-after-write, deadlock, ...
-  std::string message;
-  SourceLocation location, otherLocation;
-  int64_t count = 1;
-};
-
-/// Predicted times of one launch.
-struct LaunchTiming {
-  std::string name;
-  double cycles = 0, microseconds = 0, launchMicroseconds = 0, launchWarmMicroseconds = 0;
-  int aicCount = 0, aivCount = 0;
-  std::map<std::string, double> aicBusy, aivBusy; ///< pipe name -> mean busy share of the task time
-  uint64_t gmReadBytes = 0, gmWriteBytes = 0, hbmBytes = 0, exchangeBytes = 0;
-  std::vector<std::pair<SourceLocation, uint64_t>> lineCycles;
-};
-
-struct RunReport {
-  bool ok = true;
-  std::string error; ///< empty when ok
-  SourceLocation errorLocation;
-  std::vector<Finding> findings;
-  std::vector<LaunchTiming> launches;
-  std::string printed;
-  uint64_t instructions = 0;
 };
 
 /// A synchronisation instruction of the compiled program.
@@ -151,6 +132,10 @@ public:
   /// says what is wrong.
   std::vector<std::vector<int64_t>> outputShapes(const std::vector<Argument> &inputs,
                                                  std::string &error) const;
+
+  /// Why the compiled program cannot run on another chip: an unknown one, or one whose memories the
+  /// plan does not fit. Empty when it can.
+  std::string chipProblem(const std::string &nameOrPath) const;
 
   /// Runs with all parameters given, outputs too. Blocking; errors are in the report.
   RunReport run(const std::vector<Argument> &arguments, const RunOptions &options) const;

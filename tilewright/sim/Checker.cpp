@@ -17,17 +17,6 @@ constexpr size_t kMaxFindings = 200;
 /// Cell sizes that keep the cost small beside the instructions (whole tiles are the rule).
 constexpr int64_t kVectorCell = 256, kCubeCell = 512;
 
-const char *hazardText(FindingKind kind) {
-  switch (kind) {
-  case FindingKind::ReadAfterWrite:
-    return "read-after-write";
-  case FindingKind::WriteAfterRead:
-    return "write-after-read";
-  default:
-    return "write-after-write";
-  }
-}
-
 std::string lineText(const Program &program, int32_t location) {
   if (location < 0 || location >= int32_t(program.locations.size()))
     return "an unknown line";
@@ -37,6 +26,21 @@ std::string lineText(const Program &program, int32_t location) {
 std::string whatText(const Program &program, const Template &tmpl) {
   std::string name = tmpl.label.empty() ? nameOf(tmpl.op) : tmpl.label;
   return "'" + name + "' (" + locationText(program, tmpl.location) + ")";
+}
+
+/// Two blocks that touch the same bytes of GM; `first` is the write where only one writes.
+Finding betweenBlocks(const Program &program, FindingKind kind, int32_t first, int32_t second,
+                      const std::string &place, int64_t block) {
+  std::string edge = "an atomic, or parts that do not overlap";
+  return {.kind = kind,
+          .message = "race on " + place + " between different blocks (" +
+                     locationText(program, first) + " and " + locationText(program, second) +
+                     "): blocks have no order; needs " + edge,
+          .location = second,
+          .otherLocation = first,
+          .block = block,
+          .memory = place,
+          .edge = std::move(edge)};
 }
 
 } // namespace
@@ -54,11 +58,6 @@ int FindingList::add(Finding finding) {
   }
   list.push_back(std::move(finding));
   return int(list.size()) - 1;
-}
-
-void FindingList::add(FindingKind kind, int32_t location, int32_t other, int64_t block,
-                      std::string message) {
-  add(Finding{kind, std::move(message), location, other, block, 1});
 }
 
 Runs::Runs(const ResolvedView &view, const PreparedOperand &operand) {
@@ -189,7 +188,8 @@ void Checker::inGm(int lane, uint32_t tick, const Prepared &prepared, unsigned o
                            : entry.isWrite ? FindingKind::WriteAfterWrite
                                            : FindingKind::WriteAfterRead;
         if (!isWorkspace && entry.block != block && entry.block >= 0 && block >= 0)
-          acrossBlocks(kind, entry.location, prepared.source->location, place, block);
+          findings.add(betweenBlocks(program, kind, entry.location, prepared.source->location,
+                                     place, block));
         else if (entry.lane != lane && !HappensBefore::isOrdered(clock, entry.lane, entry.tick))
           race(kind, entry.lane, entry.tick, lane, prepared, place, block);
       }
@@ -260,28 +260,30 @@ void Checker::race(FindingKind kind, int otherLane, uint32_t otherTick, int lane
   else
     edge = std::string("set_flag/wait_flag ") + otherPipe + "->" + pipe + " between " +
            lineText(program, otherLocation) + " and " + lineText(program, self.location);
-  std::string message = std::string(hazardText(kind)) + " race on " + place + ": " +
-                        whatText(program, self) + " on " + core(lane) + " " + pipe + " " +
-                        (kind == FindingKind::ReadAfterWrite ? "reads" : "writes") + " what " +
-                        (other ? whatText(program, *other) : "an earlier instruction") + " on " +
-                        core(otherLane) + " " + otherPipe + " may still " +
-                        (kind == FindingKind::WriteAfterRead ? "read" : "write") + "; needs " +
-                        edge;
-  it->second = findings.add({kind, std::move(message), self.location, otherLocation, block, 1});
-}
-
-void Checker::acrossBlocks(FindingKind kind, int32_t other, int32_t self, const std::string &place,
-                           int64_t block) {
-  findings.add(kind, self, other, block,
-               std::string(hazardText(kind)) + " race on " + place + " between different blocks (" +
-                   locationText(program, other) + " and " + locationText(program, self) +
-                   "): blocks have no order; needs an atomic, or parts that do not overlap");
+  std::string message =
+      "race on " + place + ": " + whatText(program, self) + " on " + core(lane) + " " + pipe + " " +
+      (kind == FindingKind::ReadAfterWrite ? "reads" : "writes") + " what " +
+      (other ? whatText(program, *other) : "an earlier instruction") + " on " + core(otherLane) +
+      " " + otherPipe + " may still " + (kind == FindingKind::WriteAfterRead ? "read" : "write") +
+      "; needs " + edge;
+  it->second = findings.add({.kind = kind,
+                             .message = std::move(message),
+                             .location = self.location,
+                             .otherLocation = otherLocation,
+                             .block = block,
+                             .memory = place,
+                             .edge = std::move(edge)});
 }
 
 void Checker::uninitialised(const Prepared &prepared, const std::string &place, int64_t block) {
   const Template &self = *prepared.source;
-  findings.add(FindingKind::Uninitialised, self.location, -1, block,
-               whatText(program, self) + " reads " + place + " where nothing was written");
+  findings.add(
+      {.kind = FindingKind::Uninitialised,
+       .message = whatText(program, self) + " reads " + place + " where nothing was written",
+       .location = self.location,
+       .block = block,
+       .memory = place,
+       .edge = "a write of these bytes before the read"});
 }
 
 /// The author's name of the bytes; all names where buffers share them.
@@ -320,12 +322,8 @@ void tilewright::sim::checkAcrossGroups(const Program &program,
               continue;
             FindingKind kind =
                 other.isWrite ? FindingKind::WriteAfterWrite : FindingKind::ReadAfterWrite;
-            findings.add(kind, other.location, write.location, other.block,
-                         std::string(hazardText(kind)) + " race on " + place +
-                             " between different blocks (" + locationText(program, write.location) +
-                             " and " + locationText(program, other.location) +
-                             "): blocks have no order; needs an atomic, or parts that do not "
-                             "overlap");
+            findings.add(
+                betweenBlocks(program, kind, write.location, other.location, place, other.block));
           }
         }
       }

@@ -17,7 +17,6 @@ class FindingList {
 public:
   /// Returns the finding's index, or -1 when there are too many.
   int add(Finding finding);
-  void add(FindingKind kind, int32_t location, int32_t other, int64_t block, std::string message);
 
   /// Counts finding `at` once more.
   void bump(int at) {
@@ -66,8 +65,6 @@ private:
             int64_t block);
   void race(FindingKind kind, int otherLane, uint32_t otherTick, int lane, const Prepared &prepared,
             const std::string &place, int64_t block);
-  void acrossBlocks(FindingKind kind, int32_t other, int32_t self, const std::string &place,
-                    int64_t block);
   void uninitialised(const Prepared &prepared, const std::string &place, int64_t block);
   const Template *at(int lane, uint32_t tick) const;
   std::string bufferText(int core, Space space, int64_t low, int64_t high) const;

@@ -45,7 +45,7 @@ void layOutGm(GmSpace &gm) {
   // Host ranges that overlap form one region; regions are numbered by their first argument, so that
   // addresses do not depend on where the host put things.
   struct Region {
-    std::byte *low, *high;
+    uintptr_t low, high;
     size_t first;
     uint64_t address = 0;
   };
@@ -53,9 +53,10 @@ void layOutGm(GmSpace &gm) {
   std::vector<size_t> regionOf(order.size());
   for (size_t i : order) {
     GmTensor &tensor = gm.tensors[i];
-    std::byte *high = tensor.data + tensor.bytes;
-    if (regions.empty() || tensor.data >= regions.back().high || tensor.bytes == 0)
-      regions.push_back({tensor.data, high, i});
+    uintptr_t low = uintptr_t(tensor.data), high = low + uintptr_t(tensor.bytes);
+    bool isApart = regions.empty() || low >= regions.back().high || tensor.bytes == 0;
+    if (isApart || !regions.back().low) // tensors without data share nothing
+      regions.push_back({low, high, i});
     regionOf[i] = regions.size() - 1;
     Region &region = regions.back();
     region.high = std::max(region.high, high);
@@ -73,7 +74,7 @@ void layOutGm(GmSpace &gm) {
   }
   for (size_t i = 0; i < gm.tensors.size(); ++i)
     gm.tensors[i].address =
-        regions[regionOf[i]].address + uint64_t(gm.tensors[i].data - regions[regionOf[i]].low);
+        regions[regionOf[i]].address + (uintptr_t(gm.tensors[i].data) - regions[regionOf[i]].low);
   gm.workspace.address = next;
 }
 
@@ -83,6 +84,8 @@ struct GroupResult {
   std::vector<TraceCore> cores;
   std::vector<Finding> findings;
   std::string error;
+  int32_t errorLocation = -1;
+  bool needsData = false;
   struct Printed {
     int64_t block;
     std::string text;
@@ -101,6 +104,8 @@ void collect(Group &group, GroupResult &result) {
     result.issued += core.issued;
   }
   result.error = std::move(group.error);
+  result.errorLocation = group.errorLocation;
+  result.needsData = group.needsData;
   result.findings = group.findings.take();
   if (group.checker)
     result.gm = std::move(group.checker->gmShadow());
@@ -222,7 +227,7 @@ void runOrdered(const Launch &launch, std::vector<GroupResult> &results) {
 }
 
 std::string checkArguments(const Program &program, const std::vector<TensorArg> &tensors,
-                           const std::vector<int64_t> &scalars, const Machine &chip) {
+                           const std::vector<int64_t> &scalars, const Machine &chip, bool hasData) {
   if (const char *reason = unsupportedCpuReason())
     return std::string("this CPU cannot run the simulator: ") + reason;
   if (tensors.size() != program.tensors.size())
@@ -232,7 +237,7 @@ std::string checkArguments(const Program &program, const std::vector<TensorArg> 
     return "the program takes " + std::to_string(program.numScalars) + " scalars, got " +
            std::to_string(scalars.size());
   for (size_t i = 0; i < tensors.size(); ++i)
-    if (tensors[i].elements < 0 || (tensors[i].elements > 0 && !tensors[i].data))
+    if (tensors[i].elements < 0 || (hasData && tensors[i].elements > 0 && !tensors[i].data))
       return "tensor " + program.tensors[i].name + " has no data";
   if (chip.aicCount <= 0 || chip.aivCount <= 0)
     return "the chip has no cores";
@@ -246,16 +251,10 @@ bool hasAtomics(const CoreProgram &core) {
                      [](const Template &tmpl) { return isAtomic(tmpl.op); });
 }
 
-/// True when what a core does next, or what is told, may depend on the contents of tiles.
-bool needsData(const Program &program, const RunOptions &options) {
-  auto isScalar = [](const Template &tmpl) {
-    return tmpl.op == TileOp::ScalarLoad || tmpl.op == TileOp::ScalarStore;
-  };
-  auto reads = [&](const CoreProgram &core) {
-    return std::any_of(core.templates.begin(), core.templates.end(), isScalar);
-  };
+/// False when the clock's answer is all that is wanted.
+bool wantsData(const RunOptions &options) {
   return !options.time || !options.timeOnly || options.check || options.delaySeed ||
-         options.mutation || !program.prints.empty() || reads(program.aic) || reads(program.aiv);
+         options.mutation;
 }
 
 /// Puts the groups' results together in group order, printed text in block order.
@@ -269,6 +268,8 @@ void merge(std::vector<GroupResult> &groups, RunResult &result, FindingList &fin
     if (result.ok && !group.error.empty()) {
       result.ok = false;
       result.error = group.error;
+      result.errorLocation = group.errorLocation;
+      result.needsData = group.needsData;
     }
     for (const GroupResult::Printed &one : group.printed)
       printed[one.block] += one.text;
@@ -311,20 +312,25 @@ RunResult tilewright::sim::run(const Program &program, const std::vector<TensorA
                                const std::vector<int64_t> &scalars, const Machine &chip,
                                const RunOptions &options) {
   RunResult result;
-  result.error = checkArguments(program, tensors, scalars, chip);
+  result.error = checkArguments(program, tensors, scalars, chip, wantsData(options));
   if (!result.error.empty()) {
     result.ok = false;
     return result;
   }
   try {
-    Launch launch{program, chip, options, scalars, {}, 0, false, needsData(program, options)};
+    Launch launch{program, chip, options, scalars};
+    launch.hasData = wantsData(options);
+    if (!launch.hasData) {
+      launch.aicSlice.emplace(program.aic);
+      launch.aivSlice.emplace(program.aiv);
+    }
     bool isVector = program.aic.code.empty();
     launch.coreCount = isVector ? chip.aivCount : chip.aicCount;
     launch.isOrdered = program.usesAtomics || hasAtomics(program.aic) || hasAtomics(program.aiv);
     for (size_t i = 0; i < tensors.size(); ++i)
       launch.gm.tensors.push_back({static_cast<std::byte *>(tensors[i].data),
                                    tensors[i].elements * int64_t(byteSize(program.tensors[i].type)),
-                                   0});
+                                   0, tensors[i].isComputed});
     layOutGm(launch.gm);
     int64_t workspaceBytes = std::max<int64_t>(program.workspaceBytesPerCore, 0) * launch.coreCount;
     PoisonedBlock workspace;

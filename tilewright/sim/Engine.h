@@ -14,8 +14,9 @@ namespace tilewright::sim {
 
 /// A tensor argument: host memory that plays GM. `elements` bounds every access.
 struct TensorArg {
-  void *data = nullptr;
+  void *data = nullptr; ///< may be null in a run without data
   int64_t elements = 0;
+  bool isComputed = false; ///< without data: an earlier launch was to write it
 };
 
 /// Breaks one SetFlag, WaitFlag, Barrier, BlockSet or BlockWait of a program, at all its
@@ -33,9 +34,9 @@ struct Mutation {
 
 struct RunOptions {
   bool time = false; ///< run the clock
-  /// With `time`: moves and computes no data where nothing but data depends on them. Tensors keep
-  /// what they hold. Not together with `check`, `delaySeed` or `mutation`; a program that reads
-  /// scalars from tiles, or prints, runs as a whole.
+  /// Times without data: tensors keep what they hold, nothing is printed. What control depends on
+  /// is read from the inputs all the same; where the program computes it, the run ends with
+  /// `needsData`. Not together with `check`, `delaySeed` or `mutation`, which win.
   bool timeOnly = false;
   bool check = false;                ///< happens-before checker, uninitialised reads, bounds
   bool trace = false;                ///< keep the clock's events for a trace file
@@ -66,7 +67,9 @@ struct Finding {
   std::string message; ///< names both sides, buffers and the missing edge
   int32_t location = -1, otherLocation = -1;
   int64_t block = -1;
-  int64_t count = 1; ///< equal findings folded into this one
+  int64_t count = 1;       ///< equal findings folded into this one
+  std::string memory = {}; ///< the buffers or the tensor, empty where none is concerned
+  std::string edge = {};   ///< what would put it right: the missing flag, barrier or signal
 };
 
 /// Times of one launch in cycles and microseconds; launch overhead is kept apart.
@@ -102,6 +105,8 @@ struct TraceCore {
 struct RunResult {
   bool ok = true; ///< false: stopped early; `error` says why
   std::string error;
+  int32_t errorLocation = -1; ///< index into Program::locations
+  bool needsData = false;     ///< the error is that times depend on data that a run would compute
   std::vector<Finding> findings;
   Timing timing; ///< valid when asked for
   std::vector<TraceCore> cores;

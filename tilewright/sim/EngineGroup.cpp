@@ -79,6 +79,10 @@ Group::Group(const Launch &launch, int64_t number, GroupMemory &memory, GroupScr
     core.prepared = std::move(prepared);
     for (Prepared &prepared : core.prepared)
       prepared.ready = false;
+    const auto &slice = core.kind == CoreKind::AIC ? launch.aicSlice : launch.aivSlice;
+    core.slice = slice ? &*slice : nullptr;
+    if (slice && slice->readsTiles())
+      core.known.emplace(spaceBytes(launch.chip, core.kind, Space::UB));
   }
 
   const RunOptions &options = launch.options;
@@ -98,16 +102,30 @@ Group::Group(const Launch &launch, int64_t number, GroupMemory &memory, GroupScr
   }
 }
 
-CoreStatus Group::fail(CoreRun &core, FindingKind kind, int32_t location, const std::string &text) {
+/// Stops the group with a finding.
+CoreStatus Group::fail(CoreRun &core, FindingKind kind, int32_t location, const std::string &text,
+                       const std::string &memory, const std::string &edge) {
   error = text;
-  findings.add(kind, location, -1, core.block, text);
+  errorLocation = location;
+  findings.add({.kind = kind,
+                .message = text,
+                .location = location,
+                .block = core.block,
+                .memory = memory,
+                .edge = edge});
   return CoreStatus::Failed;
 }
 
+/// A finding of the checker; the run goes on.
 void Group::report(CoreRun &core, FindingKind kind, int32_t location, int32_t other,
-                   const std::string &text) {
+                   const std::string &text, const std::string &edge) {
   if (launch.options.check)
-    findings.add(kind, location, other, core.block, text);
+    findings.add({.kind = kind,
+                  .message = text,
+                  .location = location,
+                  .otherLocation = other,
+                  .block = core.block,
+                  .edge = edge});
 }
 
 bool Group::isMutated(const CoreRun &core, const Insn &insn) const {
@@ -241,9 +259,10 @@ std::optional<CoreStatus> Group::issue(CoreRun &core, const Insn &insn) {
     core.isAdmitted = false;
     ++core.atomics;
   }
-  std::string text;
-  if (!resolve(prepared, core.vm.regs.data(), launch.program, text))
-    return fail(core, FindingKind::OutOfBounds, prepared.source->location, text);
+  Fault fault;
+  if (!resolve(prepared, core.vm.regs.data(), launch.program, fault))
+    return fail(core, FindingKind::OutOfBounds, prepared.source->location, fault.text,
+                fault.memory);
   ++core.issued;
   if (launch.options.time)
     recordIssue(core, prepared);
@@ -285,11 +304,13 @@ std::optional<CoreStatus> Group::issue(CoreRun &core, const Insn &insn) {
     }
   }
 
+  if (!launch.hasData)
+    return withoutData(core, prepared);
   if (prepared.pipe == Pipe::S) {
     scalarAccess(core, prepared);
     return std::nullopt;
   }
-  if (delay || !launch.hasData)
+  if (delay)
     return std::nullopt;
   if (op == TileOp::Gather && gatherOutOfBounds(prepared.op))
     return fail(core, FindingKind::OutOfBounds, prepared.source->location,
@@ -328,15 +349,20 @@ std::optional<CoreStatus> Group::setFlag(CoreRun &core, const Insn &insn, bool i
       std::string(nameOf(insn.p0)) + "->" + nameOf(insn.p1) + " id " + std::to_string(id);
   std::string here = locationText(launch.program, insn.location);
   std::string there = locationText(launch.program, result.otherLocation);
-  if (result.isDouble)
+  if (result.isDouble) {
+    std::string edge = "a wait_flag between them";
     report(core, FindingKind::DoubleSet, insn.location, result.otherLocation,
            "set_flag " + pair + " at " + here + " while it is still set from " + there +
-               "; needs a wait_flag between them");
-  else
+               "; needs " + edge,
+           edge);
+  } else {
+    std::string edge = std::string("set_flag ") + nameOf(insn.p1) + "->" + nameOf(insn.p0) +
+                       " after the wait, or another id";
     report(core, FindingKind::FlagReuse, insn.location, result.otherLocation,
            "set_flag " + pair + " at " + here + " may come before the wait_flag at " + there +
-               " took the last one; needs set_flag " + nameOf(insn.p1) + "->" + nameOf(insn.p0) +
-               " after the wait, or another id");
+               " took the last one; needs " + edge,
+           edge);
+  }
   return std::nullopt;
 }
 
@@ -358,7 +384,8 @@ std::optional<CoreStatus> Group::waitFlag(CoreRun &core, const Insn &insn) {
   if (flag.open == 0)
     return fail(core, FindingKind::Deadlock, insn.location,
                 "deadlock: " + coreName(core) + " waits in wait_flag " + pair() +
-                    " for a set_flag that never comes before it");
+                    " for a set_flag that never comes before it",
+                {}, "a set_flag before the wait");
   recordSync(core, RecordKind::WaitFlag, insn.p0, insn.p1, id);
   --flag.open;
   if (order)
@@ -392,12 +419,15 @@ std::optional<CoreStatus> Group::blockSet(CoreRun &core, const Insn &insn, bool 
     ++counter.open;
     counter.location = insn.location;
   });
-  if (order && order->blockSet(core.index, insn.p0, int(id), insn.location, isDropped))
+  if (order && order->blockSet(core.index, insn.p0, int(id), insn.location, isDropped)) {
+    std::string edge = "a block_wait for a signal from the other side";
     report(core, FindingKind::CounterOverflow, insn.location, -1,
            "block_set id " + std::to_string(id) + " at " +
                locationText(launch.program, insn.location) + ": more than " +
                std::to_string(launch.chip.blockFlagMaxOutstanding) +
-               " signals may be outstanding; needs a block_wait for a signal from the other side");
+               " signals may be outstanding; needs " + edge,
+           edge);
+  }
   return std::nullopt;
 }
 
@@ -431,14 +461,16 @@ std::optional<CoreStatus> Group::blockWait(CoreRun &core, const Insn &insn) {
 }
 
 void Group::print(CoreRun &core, const Insn &insn) {
+  if (!launch.hasData)
+    return;
   const PrintSpec &spec = launch.program.prints[insn.imm];
   drain();
   Prepared *tile = nullptr;
   if (spec.templateId >= 0) {
     tile = &core.prepared[spec.templateId];
-    std::string text;
-    if (!resolve(*tile, core.vm.regs.data(), launch.program, text)) {
-      fail(core, FindingKind::OutOfBounds, insn.location, "print: " + text);
+    Fault fault;
+    if (!resolve(*tile, core.vm.regs.data(), launch.program, fault)) {
+      fail(core, FindingKind::OutOfBounds, insn.location, "print: " + fault.text, fault.memory);
       return;
     }
   }
@@ -468,7 +500,8 @@ void Group::finish() {
     }
     if (first)
       first->status = fail(*first, FindingKind::Deadlock, location,
-                           "deadlock: " + waits + " for signals that never come");
+                           "deadlock: " + waits + " for signals that never come", {},
+                           "a block_set on the other side for each wait");
   }
   if (!failed() && isDone && launch.options.check) {
     for (CoreRun &core : cores) {
@@ -478,14 +511,16 @@ void Group::finish() {
                  std::string("set_flag ") + nameOf(Pipe(i / kMaxFlagIds / kNumPipes)) + "->" +
                      nameOf(Pipe(i / kMaxFlagIds % kNumPipes)) + " id " +
                      std::to_string(i % kMaxFlagIds) + " at " +
-                     locationText(launch.program, core.flags[i].location) + " is never waited for");
+                     locationText(launch.program, core.flags[i].location) + " is never waited for",
+                 "a wait_flag before the end");
       for (int64_t id = 0; id < kMaxFlagIds && cores.size() > 1; ++id)
         forEachCounter(core, false, id, [&](BlockCounter &counter) {
           if (counter.open > 0)
             report(core, FindingKind::UnconsumedFlag, counter.location, -1,
                    "block_set id " + std::to_string(id) + " at " +
                        locationText(launch.program, counter.location) + " is never waited for by " +
-                       coreName(core));
+                       coreName(core),
+                   "a block_wait before the end");
         });
     }
   }

@@ -3,6 +3,7 @@
 
 #include "tilewright/sim/Checker.h"
 #include "tilewright/sim/Clock.h"
+#include "tilewright/sim/ControlSlice.h"
 #include "tilewright/sim/Delay.h"
 #include "tilewright/sim/EngineIssue.h"
 #include "tilewright/sim/HappensBefore.h"
@@ -22,10 +23,12 @@ struct Launch {
   const machine::Machine &chip;
   const RunOptions &options;
   const std::vector<int64_t> &scalars;
-  GmSpace gm;
+  GmSpace gm = {};
   int64_t coreCount = 0;  ///< runners
   bool isOrdered = false; ///< logical block order over all groups
   bool hasData = true;    ///< false: for the clock alone
+  std::optional<ControlSlice> aicSlice = {},
+                              aivSlice = {}; ///< without data: what must be read all the same
 };
 
 /// Why a core stopped running.
@@ -59,6 +62,8 @@ struct CoreRun {
   };
   std::vector<Flag> flags;                              ///< by source pipe, destination pipe, id
   std::vector<std::pair<int64_t, std::string>> printed; ///< block, text
+  const ControlSlice *slice = nullptr;                  ///< without data
+  std::optional<KnownBytes> known;                      ///< of UB, where the slice reads tiles
 };
 
 /// Open cross-core signals of a group.
@@ -98,6 +103,8 @@ public:
   int64_t number = 0;
   std::vector<CoreRun> cores;
   std::string error;
+  int32_t errorLocation = -1;
+  bool needsData = false; ///< the error is that a run without data cannot go on
   FindingList findings;
   std::unique_ptr<Checker> checker;
 
@@ -111,12 +118,15 @@ private:
   CoreStatus runCore(CoreRun &core, int64_t maxEvents);
   bool runDelayed();
   std::optional<CoreStatus> handle(CoreRun &core, const Insn &insn);
-  CoreStatus fail(CoreRun &core, FindingKind kind, int32_t location, const std::string &text);
+  CoreStatus fail(CoreRun &core, FindingKind kind, int32_t location, const std::string &text,
+                  const std::string &memory = {}, const std::string &edge = {});
   void report(CoreRun &core, FindingKind kind, int32_t location, int32_t other,
-              const std::string &text);
+              const std::string &text, const std::string &edge);
 
   std::optional<CoreStatus> issue(CoreRun &core, const Insn &insn);
   void scalarAccess(CoreRun &core, Prepared &prepared);
+  std::optional<CoreStatus> withoutData(CoreRun &core, Prepared &prepared);
+  bool isKnown(const CoreRun &core, const Prepared &prepared, unsigned operand) const;
   std::optional<CoreStatus> setFlag(CoreRun &core, const Insn &insn, bool isDropped);
   std::optional<CoreStatus> waitFlag(CoreRun &core, const Insn &insn);
   std::optional<CoreStatus> blockSet(CoreRun &core, const Insn &insn, bool isDropped);

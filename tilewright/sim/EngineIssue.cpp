@@ -64,7 +64,7 @@ bool place(Prepared &prepared, unsigned index) {
   }
   operand.low = int64_t(low);
   operand.high = int64_t(high);
-  view.data = operand.origin + int64_t(first);
+  view.data = operand.origin ? operand.origin + int64_t(first) : nullptr;
   if (operand.block)
     view.address = uint64_t(first);
   if (operand.block && operand.isWritten)
@@ -72,7 +72,7 @@ bool place(Prepared &prepared, unsigned index) {
   return true;
 }
 
-std::string boundsText(const Prepared &prepared, unsigned index, const Program &program) {
+Fault boundsFault(const Prepared &prepared, unsigned index, const Program &program) {
   const PreparedOperand &operand = prepared.operands[index];
   const ResolvedView &view = prepared.op.operands[index];
   std::string text =
@@ -84,15 +84,15 @@ std::string boundsText(const Prepared &prepared, unsigned index, const Program &
     text += std::string(" ") + what + " " + std::to_string(low) + " to " + std::to_string(high) +
             " of " + std::to_string(limit);
   };
-  if (operand.space == Space::GM) {
-    range("elements", operand.low / bytes, operand.high / bytes, operand.limit / bytes);
-    text += operand.tensor == kWorkspace ? std::string(" of the workspace")
-                                         : " of " + program.tensors[operand.tensor].name;
-  } else {
+  if (operand.space != Space::GM) {
     range("bytes", operand.low, operand.high, operand.limit);
-    text += std::string(" of ") + nameOf(operand.space);
+    return {text + " of " + nameOf(operand.space), nameOf(operand.space)};
   }
-  return text;
+  range("elements", operand.low / bytes, operand.high / bytes, operand.limit / bytes);
+  if (operand.tensor == kWorkspace)
+    return {text + " of the workspace", "the workspace"};
+  const std::string &name = program.tensors[operand.tensor].name;
+  return {text + " of " + name, "tensor " + name};
 }
 
 /// Sizes of the operands that must fit each other; empty when they do.
@@ -203,7 +203,7 @@ std::vector<Prepared> tilewright::sim::prepareTemplates(const CoreProgram &core,
 }
 
 bool tilewright::sim::resolve(Prepared &prepared, const int64_t *regs, const Program &program,
-                              std::string &error) {
+                              Fault &fault) {
   for (const Prepared::Patch &patch : prepared.patches)
     *patch.field = regs[patch.reg];
   bool isFirst = !prepared.ready;
@@ -213,15 +213,16 @@ bool tilewright::sim::resolve(Prepared &prepared, const int64_t *regs, const Pro
       continue;
     if (place(prepared, k))
       continue;
-    error = boundsText(prepared, k, program);
+    fault = boundsFault(prepared, k, program);
     return false;
   }
   prepared.ready = true;
   if (isBoxCopy(prepared.op.op) || prepared.op.op == TileOp::Mmad) {
-    error = shapeError(prepared);
-    if (!error.empty()) {
-      error = std::string(nameOf(prepared.op.op)) + " (" +
-              locationText(program, prepared.source->location) + "): " + error;
+    std::string text = shapeError(prepared);
+    if (!text.empty()) {
+      fault = {std::string(nameOf(prepared.op.op)) + " (" +
+                   locationText(program, prepared.source->location) + "): " + text,
+               {}};
       return false;
     }
   }

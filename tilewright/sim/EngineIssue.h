@@ -14,7 +14,8 @@ namespace tilewright::sim {
 struct GmTensor {
   std::byte *data = nullptr;
   int64_t bytes = 0;
-  uint64_t address = 0; ///< launch-wide, for the clock
+  uint64_t address = 0;    ///< launch-wide, for the clock
+  bool isComputed = false; ///< by an earlier launch, whose data was left out
 };
 
 struct GmSpace {
@@ -68,9 +69,14 @@ inline bool isAtomic(TileOp op) {
 std::vector<Prepared> prepareTemplates(const CoreProgram &core, CoreMemory &memory,
                                        const GmSpace &gm);
 
+/// Why an instruction cannot be carried out, and the memory concerned if it is one.
+struct Fault {
+  std::string text, memory;
+};
+
 /// Evaluates the registers of one instruction and checks its boxes. False when something is wrong:
-/// `error` then says what.
-bool resolve(Prepared &prepared, const int64_t *regs, const Program &program, std::string &error);
+/// `fault` then says what.
+bool resolve(Prepared &prepared, const int64_t *regs, const Program &program, Fault &fault);
 
 /// Carries out a resolved instruction (all but the scalar unit's own).
 inline void perform(const ResolvedOp &op) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "tilewright/sim/Engine.h"
 #include "tilewright/sim/Program.h"
 
 #include <string>
@@ -18,6 +19,7 @@ const char *nameOf(UnaryFn fn);
 const char *nameOf(BinaryFn fn);
 const char *nameOf(CompareFn fn);
 const char *nameOf(ReduceFn fn);
+const char *nameOf(FindingKind kind);
 
 /// "matmul.py:12", or "line unknown" where the program has no location.
 std::string locationText(const Program &program, int32_t location);

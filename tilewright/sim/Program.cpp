@@ -246,6 +246,15 @@ const char *tilewright::sim::nameOf(ReduceFn fn) {
   return spell(table, fn);
 }
 
+const char *tilewright::sim::nameOf(FindingKind kind) {
+  static const char *const table[] = {"read-after-write", "write-after-read", "write-after-write",
+                                      "double-set",       "flag-reuse",       "uninitialised-read",
+                                      "out-of-bounds",    "unconsumed-flag",  "deadlock",
+                                      "counter-overflow", "assert-failed",    "watchdog"};
+  static_assert(std::size(table) == size_t(FindingKind::Watchdog) + 1);
+  return spell(table, kind);
+}
+
 std::string tilewright::sim::locationText(const Program &program, int32_t location) {
   if (location < 0 || location >= int32_t(program.locations.size()))
     return "line unknown";

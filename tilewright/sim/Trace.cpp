@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tilewright/sim/Clock.h"
+#include "tilewright/support/WriteFile.h"
 
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
-#include <memory>
 #include <set>
 
 namespace tilewright::sim {
@@ -78,22 +76,14 @@ std::vector<SliceText> sliceTexts(const Program &program, const CoreProgram &cor
   return texts;
 }
 
-struct CloseFile {
-  void operator()(std::FILE *file) const { std::fclose(file); }
-};
-
 } // namespace
 
 std::string writeTrace(const Program &program, const RunResult &result,
                        const machine::Machine &chip, const std::string &path) {
-  errno = 0;
-  std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "wb"));
-  auto failed = [&] {
-    return "trace file " + path + " cannot be written: " + std::strerror(errno ? errno : EIO);
-  };
-  if (!file)
-    return failed();
-  std::FILE *out = file.get();
+  support::WholeFile file(path);
+  std::FILE *out = file.stream();
+  if (!out)
+    return "trace file " + file.commit();
 
   std::fprintf(out,
                "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"kernel\":%s,\"chip\":%s},\n"
@@ -141,10 +131,8 @@ std::string writeTrace(const Program &program, const RunResult &result,
     separator = ",\n";
   }
   std::fputs("\n]}\n", out);
-  const bool bad = std::ferror(out);
-  if (std::fclose(file.release()) != 0 || bad)
-    return failed();
-  return {};
+  std::string error = file.commit();
+  return error.empty() ? error : "trace file " + error;
 }
 
 } // namespace tilewright::sim

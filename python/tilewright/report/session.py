@@ -33,7 +33,8 @@ def finding_text(name: str, finding: Any) -> str:
     if second and second != first:
         places += f" against {second}"
     times = f" ({finding['count']} times)" if finding["count"] > 1 else ""
-    return f"check: {name}: {finding['kind']}: {finding['message']}{places}{times}"
+    head = f"check: {name}: {finding['tool']}: {finding['kind']}"
+    return f"{head}: {finding['message']}{places}{times}"
 
 
 def busy_text(busy: dict[str, float]) -> str:

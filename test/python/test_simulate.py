@@ -1,0 +1,409 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`Kernel.simulate`: the result object, timing without data, other chips, the JSON form."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tilewright as tilelang
+import tilewright.language as T
+from tilewright.errors import ArgumentError, MissingPackageError, RunError, TimingOnlyError
+from tilewright.report.result import TABLES, SimulationResult
+
+ROOT = Path(__file__).resolve().parents[2]
+CHIPS = ROOT / "tilewright" / "machine" / "chips"
+
+
+def line_of(text: str) -> int:
+    """The line of this file that holds `text`, which stands on one line only."""
+    lines = Path(__file__).read_text().splitlines()
+    found = [n for n, line in enumerate(lines, 1) if text in line and "line_of" not in line]
+    assert len(found) == 1
+    return found[0]
+
+
+def matmul(m: int = 256, n: int = 256, k: int = 256):
+    @T.prim_func
+    def main(
+        A: T.Tensor((m, k), "float16"),
+        B: T.Tensor((k, n), "float16"),
+        C: T.Tensor((m, n), "float32"),
+    ):
+        with T.Kernel(m // 64, n // 64) as (y, x):
+            a = T.alloc_shared((64, 64), "float16")
+            b = T.alloc_shared((64, 64), "float16")
+            c = T.alloc_fragment((64, 64), "float32")
+            T.clear(c)
+            for turn in T.Pipelined(k // 64, num_stages=2):
+                T.copy(A[y * 64, turn * 64], a)
+                T.copy(B[turn * 64, x * 64], b)
+                T.gemm(a, b, c)
+            T.copy(c, C[y * 64, x * 64])
+
+    return tilelang.compile(main, out_idx=[2])
+
+
+def inputs():
+    random = np.random.default_rng(0)
+    return [random.standard_normal((256, 256)).astype(np.float16) for _ in range(2)]
+
+
+def test_the_result_says_what_a_call_reports():
+    kernel = matmul()
+    a, b = inputs()
+    result = kernel.simulate(a, b)
+    (launch,) = kernel.last_report["launches"]
+    assert result.ok and result.error is None and not result.findings and not result.timing_only
+    assert (result.kernel, result.chip, result.clock_mhz) == ("main", "910b3", 1800.0)
+    assert result.core_us == launch["microseconds"] > 0
+    assert result.cycles == pytest.approx(result.core_us * result.clock_mhz)
+    assert result.launch_us == launch["launch_microseconds"] > 0
+    assert result.launches[0].launch_warm_us == launch["launch_warm_microseconds"]
+    assert result.launches[0].cores == {"AIC": 20, "AIV": 0}
+    assert set(result.utilisation) == {"AIC"}
+    assert result.utilisation["AIC"]["MTE2"] == pytest.approx(launch["aic_busy"]["MTE2"])
+    assert result.traffic["gm_write_bytes"] == 256 * 256 * 4
+    assert result.lines[0].cycles == max(line.cycles for line in result.lines)
+    assert {Path(line.location.file).name for line in result.lines} == {"test_simulate.py"}
+    np.testing.assert_allclose(
+        result.outputs, a.astype(np.float32) @ b.astype(np.float32), rtol=1e-2, atol=1e-2
+    )
+    assert "core" in str(result) and "MTE2" in str(result)
+
+
+def test_timing_only_needs_no_arguments_and_gives_the_same_times():
+    kernel = matmul()
+    full = kernel.simulate(*inputs())
+    alone = kernel.simulate(timing_only=True)
+    assert alone.timing_only and alone.outputs is None
+    assert alone.launches == full.launches
+    assert kernel.simulate(*inputs(), timing_only=True).launches == full.launches
+
+
+def test_timing_only_leaves_arguments_alone():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1):
+            a = T.alloc_shared((64,), "float32")
+            T.copy(A, a)
+            T.copy(a, B)
+
+    source, target = np.ones(64, np.float32), np.full(64, 7, np.float32)
+    result = tilelang.compile(main).simulate(source, target, timing_only=True)
+    assert result.core_us > 0 and (target == 7).all()
+
+
+def test_timing_only_with_sizes_that_only_a_call_knows():
+    @T.prim_func
+    def main(A: T.Tensor((T.dynamic("n"),), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1):
+            a = T.alloc_shared((64,), "float32")
+            T.copy(A[0:64], a)
+            T.copy(a, B)
+
+    kernel = tilelang.compile(main, out_idx=[1])
+    with pytest.raises(ArgumentError, match="the size of 'A' is known only at a call; pass"):
+        kernel.simulate(timing_only=True)
+    assert kernel.simulate(np.ones(640, np.float32), timing_only=True).core_us > 0
+
+
+def test_timing_only_with_a_scalar_parameter():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), turns: T.int32):
+        with T.Kernel(1):
+            a = T.alloc_shared((64,), "float32")
+            T.copy(A, a)
+            for _ in range(turns):
+                for i in T.Parallel(64):
+                    a[i] = a[i] * 2.0
+            T.copy(a, A)
+
+    kernel = tilelang.compile(main)
+    with pytest.raises(ArgumentError, match="the value of 'turns' is known only at a call"):
+        kernel.simulate(timing_only=True)
+    a = np.ones(64, np.float32)
+    short, long = (kernel.simulate(a, n, timing_only=True).core_us for n in (1, 100))
+    assert long > 2 * short
+    assert long == kernel.simulate(a, 100).core_us
+
+
+def gather_rows(through_tile: bool):
+    """Copies the rows that a list names; a row -1 ends it."""
+
+    @T.prim_func
+    def main(
+        X: T.Tensor((64, 128), "float32"),
+        rows: T.Tensor((16,), "int32"),
+        Y: T.Tensor((16, 128), "float32"),
+    ):
+        with T.Kernel(1):
+            tile = T.alloc_shared((1, 128), "float32")
+            if through_tile:
+                picked = T.alloc_shared((16,), "int32")
+                T.copy(rows, picked)
+                for n in range(16):
+                    if picked[n] >= 0:  # steered through a tile
+                        T.copy(X[picked[n], 0], tile)
+                        T.copy(tile, Y[n, 0])
+            else:
+                for n in range(16):
+                    if rows[n] >= 0:  # steered from memory
+                        T.copy(X[rows[n], 0], tile)
+                        T.copy(tile, Y[n, 0])
+
+    return tilelang.compile(main)
+
+
+@pytest.mark.parametrize("through_tile", [False, True])
+def test_timing_only_reads_what_steers_the_kernel(through_tile):
+    kernel = gather_rows(through_tile)
+    x, y = np.ones((64, 128), np.float32), np.zeros((16, 128), np.float32)
+    few = np.array([3, 5] + [-1] * 14, np.int32)
+    many = np.arange(16, dtype=np.int32)
+    for rows in (few, many):
+        timed = kernel.simulate(x, rows, y, timing_only=True)
+        assert not y.any()
+        assert timed.launches == kernel.simulate(x, rows, np.zeros_like(y)).launches
+    assert (
+        kernel.simulate(x, few, y, timing_only=True).core_us
+        < kernel.simulate(x, many, y, timing_only=True).core_us / 2
+    )
+
+
+@pytest.mark.parametrize("through_tile", [False, True])
+def test_timing_only_without_the_arguments_that_steer(through_tile):
+    place = line_of("# steered through a tile" if through_tile else "# steered from memory")
+    with pytest.raises(TimingOnlyError) as caught:
+        gather_rows(through_tile).simulate(timing_only=True)
+    assert f"test_simulate.py:{place}" in str(caught.value)
+    assert "control flow or an address depends on" in str(caught.value)
+    assert "times need the contents of the arguments; pass them" in str(caught.value)
+
+
+def test_timing_only_is_refused_where_control_is_computed():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1):
+            a = T.alloc_shared((64,), "float32")
+            top = T.alloc_fragment((1,), "float32")
+            T.copy(A, a)
+            T.reduce_max(a, top, dim=0)
+            if top[0] > 0.0:  # computed control
+                for i in T.Parallel(64):
+                    a[i] = a[i] * 2.0
+            T.copy(a, B)
+
+    kernel = tilelang.compile(main, out_idx=[1])
+    a = np.ones(64, np.float32)
+    with pytest.raises(TimingOnlyError) as caught:
+        kernel.simulate(a, timing_only=True)
+    assert f"test_simulate.py:{line_of('# computed control')}" in str(caught.value)
+    assert "the kernel computes this value" in str(caught.value)
+    assert kernel.simulate(a).core_us > 0
+
+
+def test_timing_only_does_not_mind_scalars_that_steer_nothing():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1):
+            a = T.alloc_shared((64,), "float32")
+            top = T.alloc_fragment((1,), "float32")
+            T.copy(A, a)
+            T.reduce_max(a, top, dim=0)
+            for i in T.Parallel(64):
+                a[i] = a[i] * top[0]
+            a[3] = top[0] + 1.0
+            T.copy(a, B)
+
+    kernel = tilelang.compile(main, out_idx=[1])
+    assert (
+        kernel.simulate(timing_only=True).launches
+        == kernel.simulate(np.ones(64, np.float32)).launches
+    )
+
+
+def test_timing_only_is_refused_where_an_earlier_launch_computes_what_steers():
+    @T.prim_func
+    def main(count: T.Tensor((1,), "int32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1):
+            one = T.alloc_shared((1,), "int32")
+            T.fill(one, 3)
+            T.copy(one, count)
+        with T.Kernel(1):
+            b = T.alloc_shared((64,), "float32")
+            T.clear(b)
+            for _ in range(count[0]):  # computed by the launch before
+                for i in T.Parallel(64):
+                    b[i] = b[i] + 1.0
+            T.copy(b, B)
+
+    kernel = tilelang.compile(main)
+    arguments = np.zeros(1, np.int32), np.zeros(64, np.float32)
+    with pytest.raises(TimingOnlyError) as caught:
+        kernel.simulate(*arguments, timing_only=True)
+    place = line_of("# computed by the launch before")
+    assert f"test_simulate.py:{place}" in str(caught.value)
+    kernel.simulate(*arguments)
+    assert (arguments[1] == 3).all()
+
+
+@pytest.mark.parametrize("chip", ["910b1", "910b4", "a3"])
+def test_another_chip_runs_the_same_program(chip, monkeypatch):
+    here = matmul()
+    there = here.simulate(timing_only=True, chip=chip)
+    assert there.chip == chip and there.core_us != here.simulate(timing_only=True).core_us
+    full = here.simulate(*inputs(), chip=chip)
+    assert full.launches == there.launches
+    assert (full.outputs == here.simulate(*inputs()).outputs).all()
+    monkeypatch.setenv("TILEWRIGHT_CHIP", chip)
+    assert matmul().simulate(timing_only=True).launches == there.launches
+
+
+def test_a_chip_that_the_plan_does_not_fit(tmp_path):
+    values = json.loads((CHIPS / "910b3.json").read_text())
+    values["name"] = "small"
+    values["l1_bytes"]["value"] = values["l1_bytes"]["range"][0] = 16384
+    path = tmp_path / "small.json"
+    path.write_text(json.dumps(values))
+    with pytest.raises(ArgumentError) as caught:
+        matmul().simulate(timing_only=True, chip=str(path))
+    assert "memory plan does not fit small" in str(caught.value)
+    assert "compile it for small" in str(caught.value)
+    with pytest.raises(ArgumentError, match="unknown chip 'h100'; known are"):
+        matmul().simulate(timing_only=True, chip="h100")
+
+
+def test_options_that_exclude_each_other():
+    with pytest.raises(ArgumentError, match="timing_only=True computes nothing to check"):
+        matmul().simulate(timing_only=True, check=True)
+    with pytest.raises(ArgumentError, match="Expected 2 inputs, got 0"):
+        matmul().simulate()
+
+
+def test_a_kernel_for_the_interpreter(monkeypatch):
+    monkeypatch.setenv("TILEWRIGHT_ENGINE", "interpreter")
+    with pytest.raises(RunError, match="compiled for the interpreter alone"):
+        matmul().simulate(timing_only=True)
+
+
+def racy():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(4):
+            a = T.alloc_shared((64,), "float32")
+            T.copy(A, a)
+            T.copy(a, B)  # all blocks write this
+
+    return tilelang.compile(main, out_idx=[1])
+
+
+def test_findings(monkeypatch):
+    a = np.ones(64, np.float32)
+    kernel = racy()
+    assert not kernel.simulate(a).findings
+    result = kernel.simulate(a, check=True)
+    (finding,) = result.findings
+    assert (finding.kind, finding.tool) == ("write-after-write", "racecheck")
+    assert finding.memory == "tensor B" and finding.count == 6
+    assert finding.edge == "an atomic, or parts that do not overlap"
+    assert finding.location.line == line_of("# all blocks write this")
+    assert finding.other_location == finding.location
+    assert "racecheck: race on tensor B" in str(result)
+    monkeypatch.setenv("TILEWRIGHT_CHECK", "1")
+    assert kernel.simulate(a).findings == result.findings
+
+
+def test_a_kernel_that_stops():
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), at: T.int32):
+        with T.Kernel(1):
+            T.assert_(at < 3, "at is too large")  # fails
+            a = T.alloc_shared((64,), "float32")
+            T.copy(A, a)
+            T.copy(a, A)
+
+    kernel, a = tilelang.compile(main), np.ones(64, np.float32)
+    with pytest.raises(RunError, match="at is too large"):
+        kernel.simulate(a, 5)
+    result = kernel.simulate(a, 5, check=True)
+    assert not result.ok and "at is too large" in result.error and result.outputs is None
+    assert result.error_location.line == line_of("# fails")
+    assert [f.tool for f in result.findings] == ["assert"] and not result.launches
+    assert result.core_us == 0 and "stopped" in str(result)
+
+
+def test_json_round_trip_and_bad_text():
+    result = racy().simulate(np.ones(64, np.float32), check=True)
+    text = result.to_json()
+    assert SimulationResult.from_json(text) == result
+    root = json.loads(text)
+    assert (root["schema"], root["version"]) == ("tilewright.simulation", 1)
+    with pytest.raises(ValueError, match="no JSON, or cut short"):
+        SimulationResult.from_json(text[: len(text) // 2])
+    with pytest.raises(ValueError, match="no simulation result"):
+        SimulationResult.from_json("[]")
+    with pytest.raises(ValueError, match="version 2; this package reads 1"):
+        SimulationResult.from_json(json.dumps({**root, "version": 2}))
+    del root["launches"]
+    with pytest.raises(ValueError, match="lacks 'launches'"):
+        SimulationResult.from_json(json.dumps(root))
+
+
+def test_tables(monkeypatch):
+    result = matmul().simulate(timing_only=True)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingPackageError, match="to_pandas needs pandas, which is not installed"):
+        result.to_pandas()
+    stand_in = types.SimpleNamespace(DataFrame=lambda rows: ("frame", rows))
+    monkeypatch.setitem(sys.modules, "pandas", stand_in)
+    for table in TABLES:
+        assert result.to_pandas(table) == ("frame", result.rows(table))
+    (row,) = result.rows("launches")
+    assert row["core_us"] == result.core_us and row["AIC_cores"] == 20
+    assert {r["pipe"] for r in result.rows("pipes")} >= {"MTE2", "M", "FIX"}
+    assert sum(r["cycles"] for r in result.rows("lines")) == sum(x.cycles for x in result.lines)
+    assert result.rows("findings") == []
+    with pytest.raises(ValueError, match="no table 'cores'; there are launches, pipes"):
+        result.rows("cores")
+
+
+def test_trace(tmp_path):
+    path = tmp_path / "trace.json"
+    matmul().simulate(timing_only=True, trace=path)
+    assert json.loads(path.read_text())["traceEvents"]
+    assert os.listdir(tmp_path) == ["trace.json"]
+
+
+def test_the_tool_prints_the_same_document(tmp_path):
+    kernel = matmul()
+    (tmp_path / "kernel.mlir").write_text(kernel.text("npu"))
+    tool = ROOT / "build" / "bin" / "tilewright-sim"
+    done = subprocess.run(
+        [tool, "kernel.mlir", "--timing-only", "--json"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    theirs, ours = json.loads(done.stdout), json.loads(kernel.simulate(timing_only=True).to_json())
+    for root in (theirs, ours):  # places in the text differ from places in the source
+        for launch in root["launches"]:
+            launch["lines"] = sum(line["cycles"] for line in launch["lines"])
+            launch["name"] = ""
+    assert theirs == ours
+
+
+def test_docstrings_name_every_parameter():
+    text = inspect.getdoc(tilelang.Kernel.simulate) or ""
+    for name in list(inspect.signature(tilelang.Kernel.simulate).parameters)[1:]:
+        assert f"`{name}`" in text
