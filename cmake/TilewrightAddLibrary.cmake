@@ -201,6 +201,8 @@ function(tilewright_isa_sources name)
 endfunction()
 
 function(tilewright_executable_options target)
+  # What the cache of compiled kernels knows this build of the compiler by.
+  target_link_options(${target} PRIVATE LINKER:--build-id=sha1)
   if(TILEWRIGHT_STATIC)
     target_link_options(${target} PRIVATE
       LINKER:--gc-sections LINKER:--as-needed LINKER:--exclude-libs,ALL)

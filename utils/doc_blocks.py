@@ -99,7 +99,7 @@ def environment(folder: Path, build: Path) -> dict[str, str]:
         python.chmod(0o755)
     kept["PATH"] = os.pathsep.join([str(binaries), str(build / "bin"), kept.get("PATH", "")])
     kept["PYTHONPATH"] = os.pathsep.join([str(build / "python"), kept.get("PYTHONPATH", "")])
-    kept |= {"PYTHONHASHSEED": "0", "COLUMNS": "80"}
+    kept |= {"PYTHONHASHSEED": "0", "COLUMNS": "80", "XDG_CACHE_HOME": str(folder / ".cache")}
     return kept
 
 

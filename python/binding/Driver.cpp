@@ -66,6 +66,20 @@ nb::dict diagnostic(const driver::Diagnostic &value) {
   return result;
 }
 
+const char *cacheUse(driver::CacheUse value) {
+  switch (value) {
+  case driver::CacheUse::Off:
+    return "off";
+  case driver::CacheUse::Hit:
+    return "hit";
+  case driver::CacheUse::Stored:
+    return "stored";
+  case driver::CacheUse::Unusable:
+    return "unusable";
+  }
+  return "off";
+}
+
 nb::dict parameter(const driver::Parameter &value) {
   nb::dict result;
   result["name"] = value.name;
@@ -163,7 +177,7 @@ std::vector<driver::Argument> arguments(const nb::sequence &list) {
 
 nb::tuple compile(nb::handle module, const std::string &chip, int optLevel, bool strict,
                   bool verifyEach, const std::string &dumpDir, std::vector<std::string> disable,
-                  bool interpretOnly) {
+                  bool interpretOnly, const std::string &cacheFolder, uint64_t cacheBytes) {
   driver::CompileOptions options;
   options.chip = chip;
   options.optLevel = optLevel;
@@ -172,6 +186,8 @@ nb::tuple compile(nb::handle module, const std::string &chip, int optLevel, bool
   options.dumpDir = dumpDir;
   options.disable = std::move(disable);
   options.interpretOnly = interpretOnly;
+  options.cacheFolder = cacheFolder;
+  options.cacheBytes = cacheBytes;
   auto handle = takeModule(module);
   driver::CompileResult result;
   {
@@ -260,6 +276,8 @@ void defineDriver(nb::module_ &m) {
   nb::class_<Module>(m, "Module", "A finished kernel, ready to be compiled once.");
   nb::class_<Kernel>(m, "Kernel", "A compiled kernel; may be run from several threads.")
       .def_prop_ro("name", &Kernel::name)
+      .def_prop_ro("cache_use", [](const Kernel &kernel) { return cacheUse(kernel.cacheUse()); })
+      .def_prop_ro("cache_problem", &Kernel::cacheProblem)
       .def_prop_ro("parameters",
                    [](const Kernel &kernel) {
                      nb::list list;
@@ -327,7 +345,8 @@ void defineDriver(nb::module_ &m) {
       });
   m.def("compile", &compile, "module"_a, "chip"_a = "910b3", "opt_level"_a = 2, "strict"_a = false,
         "verify_each"_a = false, "dump_dir"_a = "", "disable"_a = std::vector<std::string>(),
-        "interpret_only"_a = false, "Compiles a finished module: (Kernel or None, diagnostics).");
+        "interpret_only"_a = false, "cache_folder"_a = "", "cache_bytes"_a = 0,
+        "Compiles a finished module: (Kernel or None, diagnostics).");
   m.def(
       "chip_info",
       [](const std::string &nameOrPath) {
@@ -340,6 +359,7 @@ void defineDriver(nb::module_ &m) {
       "chip"_a, "Core counts, clock and memory sizes of a chip; ValueError for an unknown one.");
   m.def("version", &driver::versionText);
   m.def("sarif", &sarif, "findings"_a, "version"_a, "Findings of reports as SARIF 2.1.0.");
+  m.def("build_id", &driver::buildId, "Identifies this build of the compiler; may be empty.");
 }
 
 } // namespace tilewright::binding

@@ -12,8 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from .cache import Memo, freeze
-from .env import compile_settings
+from .cache import Memo
 from .jit import EAGER, JITFunction, compile
 from .kernel import Kernel
 from .profiler import Profiler, TensorSupplyType, do_bench, modelled_milliseconds
@@ -148,20 +147,13 @@ class TunedFunction:
         eager = self.jit.mode == EAGER and not compile_only
         if not configs or given & set(configs[0]):
             return self._untuned(args, kwargs, eager), eager
-        key = (self._key(args), self._key(sorted(kwargs.items())), compile_settings())
+        named = {name: _described(value) for name, value in sorted(kwargs.items())}
+        key = self.jit._key("tuned", eager, [_described(a) for a in args], named, configs)
         found = self._memo.get(key)
         if found is None:
             found = self._search(args, kwargs, configs, eager)
             self._memo.put(key, found)
         return found, eager
-
-    def _key(self, value: Any) -> Any:
-        items = [v[1] if isinstance(v, tuple) else v for v in value]
-        names = [v[0] if isinstance(v, tuple) else "" for v in value]
-        return tuple(
-            (n, tuple(v.shape), str(v.dtype)) if hasattr(v, "shape") else (n, freeze(v))
-            for n, v in zip(names, items, strict=True)
-        )
 
     def _given(self, args: Any, kwargs: Any) -> list[str]:
         names = list(self.jit.signature.parameters)[: len(args)]
@@ -193,6 +185,11 @@ class TunedFunction:
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.jit, name)
+
+
+def _described(value: Any) -> Any:
+    """A tensor by shape and type, on which its kernel depends; anything else as it is."""
+    return (tuple(value.shape), str(value.dtype)) if hasattr(value, "shape") else value
 
 
 def autotune(func: Any = None, *, configs: Any = None, **options: Any) -> Any:

@@ -1,23 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""In-process memory of compiled kernels; keys that tell when two calls mean the same kernel."""
+"""Compiled kernels that are kept: in the process by what they depend on, on disk by their IR."""
 
 from __future__ import annotations
 
 import os
+import sys
 import threading
-import types
 import weakref
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-PLAIN = (int, float, str, bytes, bool, type(None), complex)
+from . import env
+
+#: Endings of the files that the extension makes in the folder.
+SUFFIXES = (".twk", ".twk-new")
 _enabled = True
 _memos: weakref.WeakSet[Memo] = weakref.WeakSet()
+#: Folders that a warning was printed about; nothing is kept there by this process.
+_unusable: set[str] = set()
 
 
 class Memo:
-    """A thread-safe map from keys to kernels that `clear_cache` empties."""
+    """A thread-safe map from keys to kernels that `clear_cache` empties; None is no key."""
 
     def __init__(self) -> None:
         self.entries: dict[Any, Any] = {}
@@ -25,19 +29,21 @@ class Memo:
         _memos.add(self)
 
     def get(self, key: Any) -> Any:
-        return self.entries.get(key) if _enabled else None
+        return self.entries.get(key) if _enabled and key is not None else None
 
     def put(self, key: Any, value: Any) -> None:
-        if _enabled:
+        if _enabled and key is not None:
             with self.lock:
                 self.entries[key] = value
 
 
 def clear_cache() -> None:
-    """Forgets all compiled kernels."""
+    """Forgets all compiled kernels, on disk too. Other processes may be using the folder."""
     for memo in list(_memos):
         with memo.lock:
             memo.entries.clear()
+    for path in entries():
+        path.unlink(missing_ok=True)
 
 
 def enable_cache() -> None:
@@ -56,11 +62,41 @@ def is_cache_enabled() -> bool:
 
 
 def set_cache_dir(path: str | os.PathLike[str]) -> None:
-    os.environ["TILELANG_CACHE_DIR"] = str(path)
+    """Where kernels are kept from now on, by child processes too."""
+    os.environ[env.PREFIX + "CACHE_DIR"] = os.path.abspath(path)
 
 
 def get_cache_dir() -> Path:
-    return Path(os.environ.get("TILELANG_CACHE_DIR") or Path.home() / ".cache" / "tilewright")
+    """The folder on disk; it need not exist."""
+    return Path(env.cache_settings().folder)
+
+
+def entries() -> list[Path]:
+    """Files of the cache on disk. Those of other programs are left out."""
+    try:
+        return [p for p in get_cache_dir().iterdir() if p.name.endswith(SUFFIXES)]
+    except OSError:
+        return []
+
+
+def disk() -> tuple[str, int]:
+    """Folder and size limit in bytes for a compile of now; ("", 0): nothing is kept on disk."""
+    settings = env.cache_settings()
+    if not _enabled or not settings.enabled or settings.folder in _unusable:
+        return "", 0
+    return settings.folder, settings.max_bytes
+
+
+def note_use(core: Any, folder: str) -> None:
+    """Warns once when `core` (a `_core.Kernel`) could not be kept in `folder`."""
+    if core.cache_use != "unusable" or folder in _unusable:
+        return
+    _unusable.add(folder)
+    print(
+        f"warning: compiled kernels are not kept on disk: {core.cache_problem}; name another "
+        f"folder with {env.PREFIX}CACHE_DIR, or set {env.PREFIX}CACHE=0",
+        file=sys.stderr,
+    )
 
 
 def cached(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -68,130 +104,3 @@ def cached(function: Any, *args: Any, **kwargs: Any) -> Any:
     from .jit import compile as compile_kernel
 
     return compile_kernel(function, *args, **kwargs)
-
-
-def freeze(value: Any) -> Any:
-    """A hashable stand-in: equal for values that lead to the same kernel."""
-    kind = type(value)
-    if kind in PLAIN:
-        return kind, value
-    if kind in (tuple, list):
-        return kind, tuple([freeze(v) for v in value])
-    if kind is dict:
-        return kind, tuple([(freeze(k), freeze(v)) for k, v in value.items()])
-    if kind in (set, frozenset):
-        return kind, frozenset(freeze(v) for v in value)
-    if kind is types.FunctionType:
-        return "function", id(value.__code__), cells(value)
-    fields = getattr(value, "__dataclass_fields__", None)
-    if fields is not None and not isinstance(value, type):
-        return kind, tuple([(name, freeze(getattr(value, name))) for name in fields])
-    try:
-        hash(value)
-    except TypeError:
-        return Identity(value)
-    return value
-
-
-class Identity:
-    """Compares by identity and keeps the object alive, so that its address is not used again."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Identity) and other.value is self.value
-
-
-def cells(function: types.FunctionType) -> tuple[Any, ...]:
-    """What a function closes over, shallowly: nested functions count by their code."""
-    found: list[Any] = []
-    for cell in function.__closure__ or ():
-        try:
-            content = cell.cell_contents
-        except ValueError:
-            found.append(None)
-            continue
-        if isinstance(content, types.FunctionType):
-            found.append(("function", id(content.__code__)))
-        elif isinstance(content, (types.ModuleType, type)):
-            found.append(id(content))
-        else:
-            found.append(freeze(content))
-    return tuple(found)
-
-
-def _global_names(code: types.CodeType) -> list[str]:
-    names = list(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            names.extend(_global_names(constant))
-    return list(dict.fromkeys(names))
-
-
-def _function_of(value: Any) -> types.FunctionType | None:
-    if isinstance(value, types.FunctionType):
-        return value
-    inner = getattr(value, "function", None)
-    return inner if isinstance(inner, types.FunctionType) else None
-
-
-class Fingerprint:
-    """What a function depends on beside its arguments: globals and closure, of helpers too.
-
-    Modules and classes are taken as fixed; everything else is read again at every call.
-    """
-
-    def __init__(self, function: types.FunctionType) -> None:
-        self.functions: list[types.FunctionType] = []
-        self.globals: list[tuple[dict[str, Any], str]] = []
-        self._collect(function, set())
-
-    def _collect(self, function: types.FunctionType, seen: set[int]) -> None:
-        if id(function.__code__) in seen:
-            return
-        seen.add(id(function.__code__))
-        if function.__closure__:
-            self.functions.append(function)
-        space = function.__globals__
-        for name in _global_names(function.__code__):
-            if name not in space or name.startswith("__"):
-                continue
-            value = space[name]
-            if isinstance(value, (types.ModuleType, type, types.BuiltinFunctionType)):
-                continue
-            inner = _function_of(value)
-            if inner is not None and inner.__module__ and inner.__module__.startswith("tilewright"):
-                continue
-            self.globals.append((space, name))
-            if inner is not None:
-                self._collect(inner, seen)
-        for cell in function.__closure__ or ():
-            try:
-                inner = _function_of(cell.cell_contents)
-            except ValueError:
-                continue
-            if inner is not None:
-                self._collect(inner, seen)
-
-    def __call__(self) -> tuple[Any, ...]:
-        found: list[Any] = [cells(f) for f in self.functions]
-        for space, name in self.globals:
-            value = space.get(name)
-            inner = _function_of(value)
-            found.append(id(inner.__code__) if inner is not None else freeze(value))
-        return tuple(found)
-
-
-def remember(memo: Memo, key: Any, make: Callable[[], Any]) -> Any:
-    """The value under `key`, made when it is not there."""
-    found = memo.get(key)
-    if found is None:
-        found = make()
-        memo.put(key, found)
-    return found

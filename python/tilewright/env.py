@@ -13,9 +13,9 @@ ENGINES = ("simulator", "interpreter")
 MODES = ("auto", "developer", "expert")
 
 
-def _flag(name: str) -> bool:
+def _flag(name: str, default: bool = False) -> bool:
     text = os.environ.get(PREFIX + name, "").strip().lower()
-    if text in TRUE:
+    if text in TRUE or (default and not text):
         return True
     if text in FALSE:
         return False
@@ -62,6 +62,16 @@ class CompileSettings:
     dump_dir: str
     disable: tuple[str, ...]
     interpret_only: bool  #: nothing is compiled: the kernel is only interpreted as it was built
+    chip_version: tuple[int, ...] = ()  #: changes with the contents of a chip file
+
+
+@dataclass(frozen=True)
+class CacheSettings:
+    """What the environment says about the cache of compiled kernels on disk."""
+
+    enabled: bool
+    folder: str
+    max_bytes: int  #: of all entries together
 
 
 @dataclass(frozen=True)
@@ -83,14 +93,42 @@ def compile_settings(strict: bool = False) -> CompileSettings:
     _refuse_expert_mode()
     disable = os.environ.get(PREFIX + "DISABLE", "")
     interpreter = _choice("ENGINE", ENGINES) == "interpreter"
+    chip = os.environ.get(PREFIX + "CHIP", "").strip() or "910b3"
     return CompileSettings(
-        chip=os.environ.get(PREFIX + "CHIP", "").strip() or "910b3",
+        chip=chip,
         opt_level=_integer("OPT_LEVEL", 2) or 0,
         strict=_flag("STRICT") or strict,
         verify_each=_flag("VERIFY_EACH"),
         dump_dir=os.environ.get(PREFIX + "DUMP_IR", ""),
         disable=tuple(s.strip() for s in disable.split(",") if s.strip()),
         interpret_only=interpreter and not os.environ.get(PREFIX + "STAGE"),
+        chip_version=_version(chip) if chip.endswith(".json") else (),
+    )
+
+
+def _version(path: str) -> tuple[int, ...]:
+    """What tells one content of a file from another without reading it."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def cache_settings() -> CacheSettings:
+    """TILEWRIGHT_CACHE, _CACHE_DIR and _CACHE_MB, or TileLang's names for the first two."""
+    folder = os.environ.get(PREFIX + "CACHE_DIR", "").strip()
+    if not folder and os.environ.get("TILELANG_CACHE_DIR"):
+        folder = os.path.join(os.environ["TILELANG_CACHE_DIR"], "tilewright")
+    if not folder:
+        home = os.environ.get("XDG_CACHE_HOME") or os.path.join("~", ".cache")
+        folder = os.path.join(os.path.expanduser(home), "tilewright")
+    disabled = os.environ.get("TILELANG_DISABLE_CACHE", "").strip().lower() in TRUE
+    megabytes = _integer("CACHE_MB", 512) or 0
+    return CacheSettings(
+        _flag("CACHE", default=True) and not disabled and megabytes > 0,
+        os.path.abspath(folder),
+        megabytes << 20,
     )
 
 

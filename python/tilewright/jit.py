@@ -11,9 +11,10 @@ import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from . import env
-from .cache import Fingerprint, Memo, freeze
+from . import cache, env
+from .cache import Memo
 from .errors import compile_error
+from .fingerprint import Fingerprint, TooMuchError
 from .frontend import Built, EagerBuilt, EagerFunction, PrimFunc, deferred
 from .frontend.function import Macro, has_inner_prim_func, opens_kernel, plain
 from .kernel import Kernel, diagnostics_error
@@ -29,6 +30,7 @@ def compile_built(built: Built, name: str, settings: env.CompileSettings) -> Any
     from . import _core
 
     dump_dir = _dump_folder(settings.dump_dir, name) if settings.dump_dir else ""
+    cache_folder, cache_bytes = cache.disk()
     core, diagnostics = _core.compile(
         built.module,
         chip=settings.chip,
@@ -38,9 +40,12 @@ def compile_built(built: Built, name: str, settings: env.CompileSettings) -> Any
         dump_dir=dump_dir,
         disable=list(settings.disable),
         interpret_only=settings.interpret_only,
+        cache_folder=cache_folder,
+        cache_bytes=cache_bytes,
     )
     if core is None:
         raise diagnostics_error(diagnostics, name)
+    cache.note_use(core, cache_folder)
     for found in diagnostics:
         if found["severity"] == "warning":
             print(f"warning: {name}: {found['message']}", file=sys.stderr)
@@ -167,9 +172,13 @@ class JITFunction:
         return self._eager
 
     def _key(self, *parts: Any) -> Any:
+        """What a kernel of this function is remembered by; None: it cannot be."""
         if self._fingerprint is None:
             self._fingerprint = Fingerprint(self.function)
-        return (*[freeze(p) for p in parts], self._fingerprint(), env.compile_settings())
+        try:
+            return self._fingerprint(*parts), env.compile_settings()
+        except TooMuchError:
+            return None
 
     # -- calls ----------------------------------------------------------------------------------
 

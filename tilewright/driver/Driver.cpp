@@ -2,6 +2,8 @@
 #include "tilewright/driver/Driver.h"
 
 #include "tilewright/builder/ModuleHandle.h"
+#include "tilewright/driver/Compiled.h"
+#include "tilewright/driver/DiskCache.h"
 #include "tilewright/driver/HostProgram.h"
 #include "tilewright/driver/Stages.h"
 #include "tilewright/interp/Interpreter.h"
@@ -16,6 +18,7 @@
 #include "tilewright/to_sim/ToSim.h"
 
 #include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 
 #include <bit>
@@ -28,23 +31,21 @@ using namespace tilewright::driver;
 
 /// Everything about a compiled kernel. The modules are only read after compile(), under `mutex`
 /// where MLIR may intern.
-struct Kernel::Impl {
+struct Kernel::Impl : Compiled {
   std::unique_ptr<MLIRContext> context;
-  mutable OwningOpRef<ModuleOp> built, final;
+  mutable OwningOpRef<ModuleOp> built, final; ///< `npuText` stands for the final one after a hit
   CompileOptions options;
   passes::PipelineOptions pipeline;
   machine::Machine chip;
   std::string name;
   std::unique_ptr<HostProgram> host;
-  std::vector<Remark> remarks;
-  std::vector<to_sim::LaunchProgram> launches;
-  /// Per launch, what each operand is: parameter number, or symbol name.
-  struct Operand {
-    int parameter = -1;
-    std::string symbol;
-  };
-  std::vector<std::vector<Operand>> operands;
+  CacheUse cacheUse = CacheUse::Off;
+  std::string cacheProblem;
   mutable std::mutex mutex;
+
+  bool build(DiagnosticCollector &collector);
+  bool buildOrLoad(const std::string &chipText, DiagnosticCollector &collector,
+                   std::vector<Diagnostic> &diagnostics);
 
   RunReport interpret(const std::vector<Argument> &arguments,
                       const std::map<std::string, int64_t> &symbols, const RunOptions &run) const;
@@ -133,6 +134,76 @@ std::string planProblem(const std::vector<to_sim::LaunchProgram> &launches,
 
 } // namespace
 
+/// Runs the stages and translates the launches; false after an error, which is in the diagnostics.
+bool Kernel::Impl::build(DiagnosticCollector &collector) {
+  std::string failedStage = runStages(*final, pipeline, options.dumpDir, collector);
+  if (failedStage == "npu-plan-memory" && !pipeline.has("split-rows")) {
+    // Half the rows on each vector core is the last thing that may make the tiles fit.
+    collector.reset();
+    pipeline.forceSplitRows = forceSplitRows = true;
+    final = built->clone();
+    failedStage = runStages(*final, pipeline, options.dumpDir, collector);
+  }
+  if (!failedStage.empty())
+    return false;
+  bool translated = true;
+  hostFunction(*final).walk([&](npu::LaunchOp launch) {
+    auto program = to_sim::translateLaunch(launch);
+    if (failed(program)) {
+      translated = false;
+      return;
+    }
+    launches.push_back(std::move(*program));
+    operands.emplace_back();
+    for (Value operand : launch.getOperands()) {
+      LaunchOperand entry;
+      if (auto argument = dyn_cast<BlockArgument>(operand))
+        entry.parameter = argument.getArgNumber();
+      else if (auto symbol = operand.getDefiningOp<tile::SymbolOp>())
+        entry.symbol = symbol.getName().str();
+      operands.back().push_back(entry);
+    }
+  });
+  return translated;
+}
+
+/// build(), or what an earlier one of the same left in the cache. "The same" is everything that
+/// build() reads: the module with its locations, the options, the chip, and this compiler.
+bool Kernel::Impl::buildOrLoad(const std::string &chipText, DiagnosticCollector &collector,
+                               std::vector<Diagnostic> &diagnostics) {
+  std::string compiler = buildId();
+  if (compiler.empty()) {
+    cacheUse = CacheUse::Unusable;
+    cacheProblem = "this build of tilewright has no build id, by which entries would be known";
+    return build(collector);
+  }
+  std::string stages = llvm::join(options.disable, ",");
+  std::string levels = {static_cast<char>('0' + options.optLevel), options.strict ? 's' : '-'};
+  std::string key = DiskCache::keyOf(
+      {versionText(), compiler, chipText, levels, stages, printModule(*built, /*locations=*/true)});
+  DiskCache cache(options.cacheFolder, options.cacheBytes);
+  if (auto bytes = cache.load(key)) {
+    Compiled kept;
+    std::vector<Diagnostic> said;
+    if (unpack(*bytes, kept, said)) {
+      static_cast<Compiled &>(*this) = std::move(kept);
+      pipeline.forceSplitRows = forceSplitRows;
+      diagnostics = std::move(said);
+      final = nullptr;
+      cacheUse = CacheUse::Hit;
+      return true;
+    }
+  }
+  if (!build(collector))
+    return false;
+  npuText = printModule(*final);
+  // A chip file that changed meanwhile was read by some stages before and by others after.
+  if (machine::loadChip(options.chip).text == chipText)
+    cacheProblem = cache.store(key, pack(*this, diagnostics));
+  cacheUse = cacheProblem.empty() ? CacheUse::Stored : CacheUse::Unusable;
+  return true;
+}
+
 CompileResult driver::compile(std::unique_ptr<builder::ModuleHandle> handle,
                               const CompileOptions &options) {
   CompileResult result;
@@ -158,40 +229,13 @@ CompileResult driver::compile(std::unique_ptr<builder::ModuleHandle> handle,
   impl->name = function.getName().str();
   impl->host = std::make_unique<HostProgram>(function);
 
-  if (!options.interpretOnly) {
-    std::string failedStage = runStages(*impl->final, impl->pipeline, options.dumpDir, collector);
-    if (failedStage == "npu-plan-memory" && !impl->pipeline.has("split-rows")) {
-      // Half the rows on each vector core is the last thing that may make the tiles fit.
-      collector.reset();
-      impl->pipeline.forceSplitRows = true;
-      impl->final = impl->built->clone();
-      failedStage = runStages(*impl->final, impl->pipeline, options.dumpDir, collector);
-    }
-    if (!failedStage.empty())
-      return result;
-    func::FuncOp host = hostFunction(*impl->final);
-    bool translated = true;
-    host.walk([&](npu::LaunchOp launch) {
-      auto program = to_sim::translateLaunch(launch);
-      if (failed(program)) {
-        translated = false;
-        return;
-      }
-      impl->launches.push_back(std::move(*program));
-      std::vector<Kernel::Impl::Operand> operands;
-      for (Value operand : launch.getOperands()) {
-        Kernel::Impl::Operand entry;
-        if (auto argument = dyn_cast<BlockArgument>(operand))
-          entry.parameter = argument.getArgNumber();
-        else if (auto symbol = operand.getDefiningOp<tile::SymbolOp>())
-          entry.symbol = symbol.getName().str();
-        operands.push_back(entry);
-      }
-      impl->operands.push_back(std::move(operands));
-    });
-    if (!translated)
-      return result;
-  }
+  // Whoever wants to see the stages at work gets them.
+  bool isCached = !options.cacheFolder.empty() && options.dumpDir.empty() && !options.verifyEach;
+  bool isBuilt = options.interpretOnly ||
+                 (isCached ? impl->buildOrLoad(chip.text, collector, result.diagnostics)
+                           : impl->build(collector));
+  if (!isBuilt)
+    return result;
   result.kernel = std::make_shared<const Kernel>(std::move(impl));
   return result;
 }
@@ -202,6 +246,8 @@ Kernel::~Kernel() = default;
 const std::string &Kernel::name() const { return impl->name; }
 const std::vector<Parameter> &Kernel::parameters() const { return impl->host->parameters(); }
 const std::vector<Remark> &Kernel::remarks() const { return impl->remarks; }
+CacheUse Kernel::cacheUse() const { return impl->cacheUse; }
+const std::string &Kernel::cacheProblem() const { return impl->cacheProblem; }
 
 std::vector<std::vector<int64_t>> Kernel::outputShapes(const std::vector<Argument> &inputs,
                                                        std::string &error) const {
@@ -269,7 +315,7 @@ RunReport Kernel::Impl::interpret(const std::vector<Argument> &arguments,
 int64_t Kernel::Impl::scalarBits(size_t launch, const to_sim::ScalarSource &source,
                                  const std::vector<Argument> &arguments,
                                  const std::map<std::string, int64_t> &symbols) const {
-  const Operand &operand = operands[launch][source.operand];
+  const LaunchOperand &operand = operands[launch][source.operand];
   if (operand.parameter < 0)
     return symbols.at(operand.symbol);
   const Argument &argument = arguments[operand.parameter];
@@ -387,7 +433,7 @@ std::string Kernel::text(const std::string &stage) const {
     return result;
   }
   if (stage == "npu" || stage.empty())
-    return printModule(*impl->final);
+    return impl->final ? printModule(*impl->final) : impl->npuText;
   OwningOpRef<ModuleOp> module = impl->moduleAfter(stage);
   return module ? printModule(*module) : "";
 }

@@ -46,6 +46,16 @@ struct CompileOptions {
   std::string dumpDir;              ///< write the IR of every stage here when not empty
   bool interpretOnly = false;       ///< check and keep the tile IR only: for the interpreter
   std::vector<std::string> disable; ///< stages to switch off: "pipeline", "split-rows", ...
+  std::string cacheFolder;          ///< of compiled kernels on disk; empty: none is used
+  uint64_t cacheBytes = 0;          ///< what its entries may take together
+};
+
+/// What the cache on disk did for a kernel.
+enum class CacheUse {
+  Off,
+  Hit,
+  Stored,
+  Unusable ///< see Kernel::cacheProblem
 };
 
 enum class ArgKind { Tensor, Scalar };
@@ -126,6 +136,8 @@ public:
   const std::string &name() const;
   const std::vector<Parameter> &parameters() const;
   const std::vector<Remark> &remarks() const;
+  CacheUse cacheUse() const;
+  const std::string &cacheProblem() const; ///< why nothing could be kept on disk, or empty
 
   /// Binds symbols from the given arguments (outputs have no data yet) and gives every output's
   /// shape, in parameter order. Checks count, dtype, rank, static and bound dimensions; `error`
@@ -164,7 +176,10 @@ CompileResult compile(std::unique_ptr<builder::ModuleHandle> module, const Compi
 /// none.
 std::map<std::string, double> chipInfo(const std::string &nameOrPath, std::string &error);
 
-/// Version text that keys caches: project version and LLVM version.
+/// Project version and LLVM version.
 std::string versionText();
+
+/// Identifies this build of the compiler, code and libraries; empty when that cannot be known.
+std::string buildId();
 
 } // namespace tilewright::driver

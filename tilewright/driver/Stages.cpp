@@ -70,10 +70,10 @@ void DiagnosticCollector::collect(mlir::Diagnostic &diagnostic) {
   diagnostics.push_back(std::move(entry));
 }
 
-std::string driver::printModule(ModuleOp module) {
+std::string driver::printModule(ModuleOp module, bool locations) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  module.print(stream, OpPrintingFlags().enableDebugInfo(false));
+  module.print(stream, OpPrintingFlags().enableDebugInfo(locations));
   return text;
 }
 

@@ -50,6 +50,6 @@ mlir::LogicalResult runStagesUntil(mlir::ModuleOp module, const passes::Pipeline
 /// "tile", the pass names in order, "npu", "program".
 std::vector<std::string> stageNames(const passes::PipelineOptions &options);
 
-std::string printModule(mlir::ModuleOp module);
+std::string printModule(mlir::ModuleOp module, bool locations = false);
 
 } // namespace tilewright::driver

@@ -126,6 +126,7 @@ public:
   Reader(std::string file, LoadResult &result) : file(std::move(file)), result(result) {}
 
   void read(std::string_view text) {
+    result.text = text;
     Json root;
     try {
       root = Json::parse(text);

@@ -66,6 +66,7 @@ struct Parameter {
 struct LoadResult {
   Machine machine;
   std::vector<Parameter> parameters; ///< every scalar constant, in file order
+  std::string text;                  ///< the file, which says all about the chip
   std::string error;
 };
 
