@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 using namespace tilewright;
 using namespace tilewright::sim;
 using namespace tilewright::sim::test;
@@ -85,6 +87,30 @@ TEST(L2, SamplingIsCloseToExact) {
   EXPECT_GT(secondPassMisses(4, 256 << 20), 0.97);
   // Near the capacity of 139 MB the share in between agrees too.
   EXPECT_NEAR(secondPassMisses(4, 140u << 20), secondPassMisses(0, 140u << 20), 0.05);
+}
+
+/// What fits easily is followed by a bit per sector, to the same result.
+TEST(L2, SmallLaunchesAreExact) {
+  constexpr uint64_t kEnd = 16 << 20;
+  L2Cache lines(chip("910b3"), 0), bits(chip("910b3"), 0, kEnd);
+  std::mt19937 random(5);
+  for (int turn = 0; turn < 2000; ++turn) {
+    GmTraffic traffic;
+    const bool aligned = random() % 2;
+    traffic.address = random() % (kEnd / 2) / (aligned ? 512 : 1) * (aligned ? 512 : 1);
+    traffic.rows = 1 + random() % 16;
+    traffic.rowBytes = 1 + random() % 3000;
+    traffic.stride = (traffic.rowBytes + random() % 4096 + 511) / 512 * 512;
+    traffic.planes = 1 + random() % 3;
+    traffic.planeStride = random() % 4096 * 512;
+    const bool write = random() % 2;
+    const L2Access a = lines.access(traffic, write), b = bits.access(traffic, write);
+    ASSERT_EQ(a.missedSectors, b.missedSectors) << turn;
+    ASSERT_EQ(a.sampledSectors, b.sampledSectors) << turn;
+    ASSERT_EQ(a.chargedBytes, b.chargedBytes) << turn;
+    ASSERT_EQ(a.rows, b.rows) << turn;
+    ASSERT_EQ(a.evictedDirtyBytes + b.evictedDirtyBytes, 0) << turn;
+  }
 }
 
 } // namespace

@@ -60,36 +60,6 @@ int FindingList::add(Finding finding) {
   return int(list.size()) - 1;
 }
 
-Runs::Runs(const ResolvedView &view, const PreparedOperand &operand) {
-  if (operand.low == operand.high)
-    return;
-  int64_t bytes = byteSize(view.type);
-  run = bytes;
-  first = operand.low; // negative strides are walked from their low end
-  for (unsigned d = 0; d < view.rank; ++d) {
-    if (view.sizes[d] == 1 || view.strides[d] == 0)
-      continue;
-    int64_t stride = std::abs(view.strides[d]) * bytes;
-    int place = depth++;
-    for (; place > 0 && strides[size_t(place - 1)] > stride; --place) {
-      strides[size_t(place)] = strides[size_t(place - 1)];
-      sizes[size_t(place)] = sizes[size_t(place - 1)];
-    }
-    strides[size_t(place)] = stride;
-    sizes[size_t(place)] = view.sizes[d];
-  }
-  int next = 0;
-  while (next < depth && strides[size_t(next)] <= run) {
-    run = strides[size_t(next)] * (sizes[size_t(next)] - 1) + run;
-    ++next;
-  }
-  for (int d = next; d < depth; ++d) {
-    strides[size_t(d - next)] = strides[size_t(d)];
-    sizes[size_t(d - next)] = sizes[size_t(d)];
-  }
-  depth -= next;
-}
-
 Checker::Checker(const Program &program, const Machine &chip, const HappensBefore &order,
                  const std::vector<CoreKind> &kinds, const GmSpace &gmSpace, ShadowSet &shadows,
                  FindingList &findings)
@@ -113,15 +83,17 @@ Checker::Checker(const Program &program, const Machine &chip, const HappensBefor
   }
 }
 
-void Checker::access(int lane, uint32_t tick, const Prepared &prepared, unsigned operand,
-                     bool isWrite, int64_t block) {
+void Checker::access(int lane, uint32_t tick, Prepared &prepared, unsigned operand, bool isWrite,
+                     int64_t block) {
   std::vector<const Template *> &names = log[size_t(lane)];
   if (names.size() <= tick)
     names.resize(size_t(tick) + 1);
   names[tick] = prepared.source;
-  const PreparedOperand &target = prepared.operands[operand];
-  if (target.low == target.high)
+  PreparedOperand &target = prepared.operands[operand];
+  if (target.isEmpty)
     return;
+  if (!target.runs)
+    target.runs.emplace(prepared.op.operands[operand]);
   if (target.space == Space::GM)
     inGm(lane, tick, prepared, operand, isWrite, block);
   else
@@ -140,7 +112,7 @@ void Checker::onChip(int lane, uint32_t tick, const Prepared &prepared, unsigned
   OnChipShadow &shadow = shadows[size_t(core)][size_t(target.space)];
   const uint32_t *clock = order.clock(lane).data() + laneOf(core, Pipe::S);
   CellConflict conflict;
-  Runs(prepared.op.operands[operand], target).forEach([&](int64_t low, int64_t high) {
+  target.runs->forEach(target.low, [&](int64_t low, int64_t high) {
     shadow.access(low, high, pipeOfLane(lane), tick, clock, isWrite, conflict);
   });
   if (!conflict.any())
@@ -223,12 +195,8 @@ void Checker::inGm(int lane, uint32_t tick, const Prepared &prepared, unsigned o
     entries.push_back({low, high, uint8_t(lane), isWrite, atomic, tick, int32_t(block),
                        prepared.source->location});
   };
-  Runs(prepared.op.operands[operand], target).forEach([&](int64_t low, int64_t high) {
-    for (int64_t c = low / GmShadow::kCell; c * GmShadow::kCell < high; ++c) {
-      int64_t base = c * GmShadow::kCell;
-      inCell(gm.cell(tensor, c), uint16_t(std::max(low - base, int64_t(0))),
-             uint16_t(std::min(high - base, GmShadow::kCell)));
-    }
+  target.runs->forEach(target.low, [&](int64_t low, int64_t high) {
+    GmShadow::access(tensor, low, high, isWrite, inCell);
   });
 }
 
@@ -307,15 +275,20 @@ void tilewright::sim::checkAcrossGroups(const Program &program,
                                         const std::vector<GmShadow *> &groups,
                                         FindingList &findings) {
   std::vector<GmShadow::Page *> pages;
-  auto inCell = [&](size_t cell, const std::string &place) {
-    for (size_t g = 0; g < pages.size(); ++g) {
-      for (const GmEntry &write : pages[g]->cells[cell]) {
+  std::vector<CellEntries *> met; // what each group that met the cell knows
+  auto inCell = [&](int64_t cell, const std::string &place) {
+    met.clear();
+    for (GmShadow::Page *page : pages)
+      if (CellEntries *entries = page->entriesOf(cell))
+        met.push_back(entries);
+    for (size_t g = 0; met.size() > 1 && g < met.size(); ++g) {
+      for (const GmEntry &write : *met[g]) {
         if (!write.isWrite)
           continue;
-        for (size_t h = 0; h < pages.size(); ++h) {
+        for (size_t h = 0; h < met.size(); ++h) {
           if (h == g)
             continue;
-          for (const GmEntry &other : pages[h]->cells[cell]) {
+          for (const GmEntry &other : *met[h]) {
             bool isOnce = !other.isWrite || g < h; // a pair of writes meets twice
             if (!isOnce || other.high <= write.low || write.high <= other.low ||
                 (write.isAtomic && other.isAtomic))
@@ -342,7 +315,7 @@ void tilewright::sim::checkAcrossGroups(const Program &program,
         if (t < shadow->tensors.size() && p < shadow->tensors[t].pages.size() &&
             shadow->tensors[t].pages[p])
           pages.push_back(shadow->tensors[t].pages[p].get());
-      for (size_t cell = 0; pages.size() > 1 && cell < size_t(GmShadow::kPageCells); ++cell)
+      for (int64_t cell = 0; pages.size() > 1 && cell < GmShadow::kPageCells; ++cell)
         inCell(cell, place);
     }
   }

@@ -43,7 +43,7 @@ public:
           FindingList &findings);
 
   /// One operand of an instruction that has begun on `lane`. Reads go before writes.
-  void access(int lane, uint32_t tick, const Prepared &prepared, unsigned operand, bool isWrite,
+  void access(int lane, uint32_t tick, Prepared &prepared, unsigned operand, bool isWrite,
               int64_t block);
 
   GmShadow &gmShadow() { return gm; }
@@ -74,37 +74,5 @@ private:
 /// group wrote and read of the tensors that someone writes.
 void checkAcrossGroups(const Program &program, const std::vector<GmShadow *> &groups,
                        FindingList &findings);
-
-/// A box as runs of bytes: broadcast dimensions dropped, contiguous ones merged, in rising order
-/// where possible. Calls fn(low, high) with byte offsets from the operand's memory.
-class Runs {
-public:
-  explicit Runs(const ResolvedView &view, const PreparedOperand &operand);
-
-  template <typename Fn>
-  void forEach(Fn fn) const {
-    if (run == 0)
-      return;
-    std::array<int64_t, kMaxRank> at{};
-    int64_t offset = first;
-    for (;;) {
-      fn(offset, offset + run);
-      int d = 0;
-      for (; d < depth; ++d) {
-        offset += strides[d];
-        if (++at[d] < sizes[d])
-          break;
-        offset -= strides[d] * sizes[d];
-        at[d] = 0;
-      }
-      if (d == depth)
-        return;
-    }
-  }
-
-  int64_t first = 0, run = 0; ///< bytes
-  int depth = 0;              ///< remaining dimensions, innermost first
-  std::array<int64_t, kMaxRank> sizes{}, strides{};
-};
 
 } // namespace tilewright::sim

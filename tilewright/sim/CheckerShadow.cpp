@@ -193,3 +193,59 @@ void OnChipShadow::access(int64_t low, int64_t high, Pipe pipe, uint32_t tick,
   if (isWrite)
     unite(low, high, {epochOf(pipe, tick), {0, 0, 0}});
 }
+
+/// The piece that starts at `cell` and ends no later than `last`.
+uint8_t GmShadow::Page::pieceFrom(int64_t cell, int64_t last) {
+  uint8_t index = pieceAt[size_t(cell)];
+  if (!index) {
+    int64_t end = cell + 1;
+    while (end < last && !pieceAt[size_t(end)])
+      ++end;
+    return make(cell, end);
+  }
+  if (pieces[index - 1u].first < cell) {
+    cut(index, cell);
+    index = pieceAt[size_t(cell)];
+  }
+  if (pieces[index - 1u].last > last)
+    cut(index, last);
+  return index;
+}
+
+uint8_t GmShadow::Page::make(int64_t first, int64_t last) {
+  uint8_t index;
+  if (unused.empty()) {
+    pieces.emplace_back();
+    index = uint8_t(pieces.size());
+  } else {
+    index = unused.back();
+    unused.pop_back();
+  }
+  Piece &piece = pieces[index - 1u];
+  piece.first = uint8_t(first);
+  piece.last = uint8_t(last);
+  std::fill(pieceAt.begin() + first, pieceAt.begin() + last, index);
+  return index;
+}
+
+/// Cuts a piece in two before `cell`.
+void GmShadow::Page::cut(uint8_t index, int64_t cell) {
+  uint8_t other = make(cell, pieces[index - 1u].last);
+  Piece &piece = pieces[index - 1u];
+  piece.last = uint8_t(cell);
+  pieces[other - 1u].entries = piece.entries;
+}
+
+void GmShadow::Page::unite(int64_t first, int64_t last) {
+  uint8_t index = pieceAt[size_t(first)];
+  if (pieces[index - 1u].last == last)
+    return;
+  for (int64_t cell = pieces[index - 1u].last; cell < last;) {
+    uint8_t other = pieceAt[size_t(cell)];
+    cell = pieces[other - 1u].last;
+    pieces[other - 1u].entries = {};
+    unused.push_back(other);
+  }
+  std::fill(pieceAt.begin() + pieces[index - 1u].last, pieceAt.begin() + last, index);
+  pieces[index - 1u].last = uint8_t(last);
+}

@@ -3,6 +3,7 @@
 
 #include "tilewright/sim/HappensBefore.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -82,8 +83,8 @@ struct GmEntry {
   int32_t location;
 };
 
-/// The accesses to one cell, in no order. Most cells see a write and at most a read: two have room
-/// in the object itself.
+/// The accesses to one piece, in no order. Most pieces see a write and at most a read: two have
+/// room in the object itself.
 class CellEntries {
 public:
   size_t size() const { return more.empty() ? count : more.size(); }
@@ -118,15 +119,48 @@ private:
   std::vector<GmEntry> more; ///< all of them once there are too many
 };
 
-/// Shadow of the GM that some block writes: 512-byte cells, each a short list of byte ranges, in
-/// pages made on first touch.
+/// Shadow of the GM that some block writes: 512-byte cells in pages made on first touch. Cells that
+/// were only ever accessed as a whole and together, as tiles are, form a piece and share its
+/// entries; of others each is a piece with a short list of byte ranges.
 class GmShadow {
 public:
   static constexpr int64_t kCell = 512;
   static constexpr int64_t kPageCells = 128;
 
-  struct Page {
-    std::array<CellEntries, kPageCells> cells;
+  struct Piece {
+    uint8_t first, last; ///< cells [first, last) of the page
+    CellEntries entries; ///< when there are several cells, of [0, kCell) of each
+  };
+  class Page {
+  public:
+    /// What is known about a cell; null for nothing.
+    CellEntries *entriesOf(int64_t cell) {
+      uint8_t index = pieceAt[size_t(cell)];
+      return index ? &pieces[index - 1u].entries : nullptr;
+    }
+
+    /// Calls fn(entries) for pieces that make up cells [first, last) exactly; they are made and cut
+    /// as needed.
+    template <typename Fn>
+    void forEachPiece(int64_t first, int64_t last, Fn fn) {
+      for (int64_t cell = first; cell < last;) {
+        Piece &piece = pieces[pieceFrom(cell, last) - 1u];
+        fn(piece.entries);
+        cell = piece.last;
+      }
+    }
+
+    /// Makes pieces with equal entries one.
+    void unite(int64_t first, int64_t last);
+
+  private:
+    std::array<uint8_t, size_t(kPageCells)> pieceAt{}; ///< index plus one, 0 for none
+    std::vector<Piece> pieces;
+    std::vector<uint8_t> unused; ///< indices plus one
+
+    uint8_t pieceFrom(int64_t cell, int64_t last);
+    uint8_t make(int64_t first, int64_t last);
+    void cut(uint8_t index, int64_t cell);
   };
   struct Tensor {
     bool isTracked = false;
@@ -136,11 +170,30 @@ public:
   /// One table per tensor; the last is the workspace.
   std::vector<Tensor> tensors;
 
-  CellEntries &cell(Tensor &tensor, int64_t index) {
-    std::unique_ptr<Page> &page = tensor.pages[size_t(index / kPageCells)];
-    if (!page)
-      page = std::make_unique_for_overwrite<Page>();
-    return page->cells[size_t(index % kPageCells)];
+  /// Calls fn(entries, low, high) for the pieces that hold bytes [low, high) of a tensor, with the
+  /// bytes that are meant in each of their cells. A write leaves one entry on what it covers.
+  template <typename Fn>
+  static void access(Tensor &tensor, int64_t low, int64_t high, bool isWrite, Fn fn) {
+    while (low < high) {
+      int64_t cell = low / kCell, inCell = low % kCell, pageCell = cell % kPageCells;
+      std::unique_ptr<Page> &page = tensor.pages[size_t(cell / kPageCells)];
+      if (!page)
+        page = std::make_unique<Page>();
+      int64_t whole = std::min((high - low) / kCell, kPageCells - pageCell);
+      if (inCell != 0 || whole == 0) {
+        int64_t bytes = std::min(high - low, kCell - inCell);
+        page->forEachPiece(pageCell, pageCell + 1, [&](CellEntries &entries) {
+          fn(entries, uint16_t(inCell), uint16_t(inCell + bytes));
+        });
+        low += bytes;
+        continue;
+      }
+      page->forEachPiece(pageCell, pageCell + whole,
+                         [&](CellEntries &entries) { fn(entries, uint16_t(0), uint16_t(kCell)); });
+      if (isWrite)
+        page->unite(pageCell, pageCell + whole);
+      low += whole * kCell;
+    }
   }
 };
 

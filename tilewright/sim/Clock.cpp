@@ -79,7 +79,8 @@ public:
   LaunchClock(const Program &program, const std::vector<CoreRecords> &cores,
               const machine::Machine &chip, bool wantTrace, RunResult &result)
       : program(program), chip(chip), wantTrace(wantTrace), result(result),
-        hbm(chip.hbmBytesPerCycle), l2Port(chip.l2BytesPerCycle), cache(chip, sampleShift(cores)) {
+        hbm(chip.hbmBytesPerCycle), l2Port(chip.l2BytesPerCycle),
+        cache(chip, sampleShift(cores), lastAddress(cores)) {
     setUp(cores);
   }
 
@@ -114,6 +115,17 @@ private:
           lines += record.gm.planes *
                    (record.gm.rows + uint64_t(record.gm.rows) * record.gm.rowBytes / 512);
     return lines > (1u << 17) ? 4 : 0;
+  }
+
+  /// One past the last byte of GM that some record touches.
+  static uint64_t lastAddress(const std::vector<CoreRecords> &cores) {
+    uint64_t end = 0;
+    for (const CoreRecords &core : cores)
+      for (const Record &record : core.records)
+        if (const GmTraffic &gm = record.gm; record.kind == RecordKind::Transfer && gm.rows > 0)
+          end = std::max(end, gm.address + (gm.planes - uint64_t(1)) * gm.planeStride +
+                                  (gm.rows - uint64_t(1)) * gm.stride + gm.rowBytes);
+    return end;
   }
 
   void setUp(const std::vector<CoreRecords> &input) {

@@ -37,25 +37,38 @@ bool isBoxCopy(TileOp op) {
   return op == TileOp::Load || op == TileOp::Fixpipe || op == TileOp::Store || isAtomic(op);
 }
 
-/// Finds the bytes of operand `index` and checks them against its memory.
-bool place(Prepared &prepared, unsigned index) {
+/// Finds how far the box of operand `index` reaches from its first element.
+void measure(Prepared &prepared, unsigned index) {
   PreparedOperand &operand = prepared.operands[index];
   ResolvedView &view = prepared.op.operands[index];
+  operand.runs.reset();
+  operand.isEmpty = false;
   __int128 low = 0, high = 0;
   for (unsigned d = 0; d < view.rank; ++d) {
     if (view.sizes[d] <= 0) {
       view.sizes[d] = 0;
-      operand.low = operand.high = 0;
-      view.data = operand.origin;
-      return true;
+      operand.isEmpty = true;
+      return;
     }
     __int128 reach = __int128(view.sizes[d] - 1) * view.strides[d];
     (reach < 0 ? low : high) += reach;
   }
   int64_t bytes = byteSize(view.type);
+  operand.below = -low * bytes;
+  operand.above = (high + 1) * bytes;
+}
+
+/// Finds the bytes of operand `index`, which has been measured, and checks them against its memory.
+bool place(Prepared &prepared, unsigned index) {
+  PreparedOperand &operand = prepared.operands[index];
+  ResolvedView &view = prepared.op.operands[index];
+  if (operand.isEmpty) {
+    operand.low = operand.high = 0;
+    view.data = operand.origin;
+    return true;
+  }
   __int128 first = __int128(operand.base) * operand.unit;
-  low = first + low * bytes;
-  high = first + (high + 1) * bytes;
+  __int128 low = first - operand.below, high = first + operand.above;
   if (low < 0 || high > operand.limit) {
     auto clamp = [](__int128 v) { return int64_t(std::clamp<__int128>(v, INT64_MIN, INT64_MAX)); };
     operand.low = clamp(low);
@@ -99,7 +112,7 @@ Fault boundsFault(const Prepared &prepared, unsigned index, const Program &progr
 std::string shapeError(const Prepared &prepared) {
   const ResolvedOp &op = prepared.op;
   for (unsigned k = 0; k < op.numOperands; ++k)
-    if (prepared.operands[k].low == prepared.operands[k].high)
+    if (prepared.operands[k].isEmpty)
       return {};
   if (isBoxCopy(op.op)) {
     for (unsigned d = 0; d < op.operands[0].rank; ++d)
@@ -122,6 +135,33 @@ std::string shapeError(const Prepared &prepared) {
 }
 
 } // namespace
+
+Runs::Runs(const ResolvedView &view) {
+  int64_t bytes = byteSize(view.type);
+  run = bytes;
+  for (unsigned d = 0; d < view.rank; ++d) {
+    if (view.sizes[d] == 1 || view.strides[d] == 0)
+      continue;
+    int64_t stride = std::abs(view.strides[d]) * bytes;
+    int place = depth++;
+    for (; place > 0 && strides[size_t(place - 1)] > stride; --place) {
+      strides[size_t(place)] = strides[size_t(place - 1)];
+      sizes[size_t(place)] = sizes[size_t(place - 1)];
+    }
+    strides[size_t(place)] = stride;
+    sizes[size_t(place)] = view.sizes[d];
+  }
+  int next = 0;
+  while (next < depth && strides[size_t(next)] <= run) {
+    run = strides[size_t(next)] * (sizes[size_t(next)] - 1) + run;
+    ++next;
+  }
+  for (int d = next; d < depth; ++d) {
+    strides[size_t(d - next)] = strides[size_t(d)];
+    sizes[size_t(d - next)] = sizes[size_t(d)];
+  }
+  depth -= next;
+}
 
 Pipe tilewright::sim::pipeOf(TileOp op) {
   switch (op) {
@@ -194,9 +234,10 @@ std::vector<Prepared> tilewright::sim::prepareTemplates(const CoreProgram &core,
       }
       operand.isDynamic |= bind(view.base, operand.base);
       for (unsigned d = 0; d < view.rank; ++d) {
-        operand.isDynamic |= bind(sizes.sizes[d], resolved.sizes[d]);
-        operand.isDynamic |= bind(view.strides[d], resolved.strides[d]);
+        operand.isShapeDynamic |= bind(sizes.sizes[d], resolved.sizes[d]);
+        operand.isShapeDynamic |= bind(view.strides[d], resolved.strides[d]);
       }
+      operand.isDynamic |= operand.isShapeDynamic;
     }
   }
   return result;
@@ -211,6 +252,8 @@ bool tilewright::sim::resolve(Prepared &prepared, const int64_t *regs, const Pro
     PreparedOperand &operand = prepared.operands[k];
     if (!operand.isDynamic && !isFirst)
       continue;
+    if (operand.isShapeDynamic || isFirst)
+      measure(prepared, k);
     if (place(prepared, k))
       continue;
     fault = boundsFault(prepared, k, program);

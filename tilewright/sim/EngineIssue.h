@@ -5,6 +5,7 @@
 #include "tilewright/sim/Kernels.h"
 #include "tilewright/sim/Memory.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,18 +28,54 @@ struct GmSpace {
   }
 };
 
+/// The runs of bytes that make up a box, without its place: broadcast dimensions dropped,
+/// contiguous and overlapping ones merged, in rising order where possible.
+class Runs {
+public:
+  Runs() = default;
+  explicit Runs(const ResolvedView &view);
+
+  /// Calls fn(low, high) for each, the lowest byte of all being at `first`.
+  template <typename Fn>
+  void forEach(int64_t first, Fn fn) const {
+    std::array<int64_t, kMaxRank> at{};
+    for (;;) {
+      fn(first, first + run);
+      int d = 0;
+      for (; d < depth; ++d) {
+        first += strides[d];
+        if (++at[d] < sizes[d])
+          break;
+        first -= strides[d] * sizes[d];
+        at[d] = 0;
+      }
+      if (d == depth)
+        return;
+    }
+  }
+
+private:
+  int64_t run = 0; ///< bytes
+  int depth = 0;   ///< remaining dimensions, innermost first
+  std::array<int64_t, kMaxRank> sizes{}, strides{};
+};
+
 /// What an operand of a prepared instruction touches.
 struct PreparedOperand {
   Space space = Space::UB;
   int32_t tensor = -1;
   bool isWritten = false, isRead = false;
   bool isDynamic = false;         ///< some part comes from a register
+  bool isShapeDynamic = false;    ///< a size or a stride does
+  bool isEmpty = false;           ///< the box has no elements
   std::byte *origin = nullptr;    ///< byte 0 of the space or tensor
   int64_t limit = 0;              ///< bytes of it
   int64_t unit = 1;               ///< bytes per step of `base`
   int64_t base = 0;               ///< as the view says
   int64_t low = 0, high = 0;      ///< bytes [low, high) hold the box; equal when it is empty
+  __int128 below = 0, above = 0;  ///< bytes of the box before and from its first element on
   PoisonedBlock *block = nullptr; ///< on-chip only
+  std::optional<Runs> runs;       ///< of a box that is not empty; made when the checker asks
 };
 
 /// A template bound to the memories of one core. Constant parts are worked out once; issuing only

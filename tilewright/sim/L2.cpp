@@ -50,18 +50,24 @@ private:
 
 } // namespace
 
-L2Cache::L2Cache(const machine::Machine &chip, unsigned sampleShift)
+L2Cache::L2Cache(const machine::Machine &chip, unsigned sampleShift, uint64_t end)
     : lineShift(std::countr_zero(static_cast<unsigned>(chip.l2LineBytes))),
       sectorShift(std::countr_zero(static_cast<unsigned>(chip.l2SectorBytes))),
       sectorsPerLine(1u << (lineShift - sectorShift)), sampleShift(sampleShift),
       ways(static_cast<unsigned>(chip.l2Ways)), unalignedFactor(chip.unalignedLineFactor) {
-  const double lines = static_cast<double>(chip.l2Bytes) * chip.l2EffectiveFraction /
-                       chip.l2LineBytes / static_cast<double>(1u << sampleShift);
+  const double bytes = static_cast<double>(chip.l2Bytes) * chip.l2EffectiveFraction;
+  if (end > 0 && static_cast<double>(end) <= bytes / 2) {
+    present.resize((end >> sectorShift) / 64 + 1);
+    return;
+  }
+  const double lines = bytes / chip.l2LineBytes / static_cast<double>(1u << sampleShift);
   sets = std::max<uint64_t>(1, static_cast<uint64_t>(lines / ways));
   entries = EntryStore::take(sets * ways);
 }
 
 L2Cache::~L2Cache() {
+  if (entries.empty())
+    return;
   for (uint32_t set : touchedSets)
     std::fill_n(entries.begin() + std::ptrdiff_t(set * uint64_t(ways)), ways, 0);
   EntryStore::giveBack(std::move(entries));
@@ -103,6 +109,11 @@ void L2Cache::touchAligned(uint64_t address, uint64_t rows, uint64_t rowBytes, u
   const uint64_t line = uint64_t(1) << lineShift, sector = uint64_t(1) << sectorShift;
   const uint64_t charged = rowBytes < line ? (rowBytes + sector - 1) & ~(sector - 1) : rowBytes;
   result.chargedBytes += static_cast<double>(rows * charged);
+  if (!present.empty()) {
+    for (uint64_t row = 0; row < rows; ++row, address += stride)
+      touchSectors(address >> sectorShift, (address + rowBytes - 1) >> sectorShift, write, result);
+    return;
+  }
   const uint64_t count = (rowBytes + line - 1) >> lineShift, pitch = stride >> lineShift;
   const unsigned all = (1u << sectorsPerLine) - 1;
   const auto lastSector =
@@ -150,6 +161,8 @@ void L2Cache::touchRow(uint64_t address, uint64_t bytes, bool write, L2Access &r
         static_cast<double>((lastLine - firstLine + 1) << lineShift) * unalignedFactor;
   else
     result.chargedBytes += static_cast<double>(bytes);
+  if (!present.empty())
+    return touchSectors(firstSector, lastSector, write, result);
 
   const unsigned all = (1u << sectorsPerLine) - 1;
   for (uint64_t group = firstLine >> sampleShift; group <= lastLine >> sampleShift; ++group) {
@@ -162,6 +175,21 @@ void L2Cache::touchRow(uint64_t address, uint64_t bytes, bool write, L2Access &r
     if (line == lastLine)
       sectors &= all >> (sectorsPerLine - 1 - (lastSector & (sectorsPerLine - 1)));
     touchLine(line, sectors & all, write, result);
+  }
+}
+
+/// Sectors of a cache that evicts nothing, so that nobody asks which are dirty.
+void L2Cache::touchSectors(uint64_t first, uint64_t last, bool write, L2Access &result) {
+  result.sampledSectors += last - first + 1;
+  for (uint64_t word = first / 64; word <= last / 64; ++word) {
+    uint64_t mask = ~uint64_t(0);
+    if (word == first / 64)
+      mask <<= first % 64;
+    if (word == last / 64)
+      mask &= ~uint64_t(0) >> (63 - last % 64);
+    if (!write)
+      result.missedSectors += std::popcount(mask & ~present[word]);
+    present[word] |= mask;
   }
 }
 

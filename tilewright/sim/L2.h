@@ -22,9 +22,11 @@ struct L2Access {
 /// The L2: sectored lines, write-back, least recently used, writes allocate without a fetch.
 /// Only one line in `1 << sampleShift` is followed: in each aligned group of that many lines the
 /// one that a hash of the group's address picks, so results depend on addresses alone.
+/// When all addresses are below `end`, and that is at most half of the capacity, nothing is ever
+/// evicted: then every sector is followed, by one bit. 0: the addresses are not known.
 class L2Cache {
 public:
-  L2Cache(const machine::Machine &chip, unsigned sampleShift);
+  L2Cache(const machine::Machine &chip, unsigned sampleShift, uint64_t end = 0);
   ~L2Cache();
   L2Cache(const L2Cache &) = delete;
   L2Cache &operator=(const L2Cache &) = delete;
@@ -35,13 +37,15 @@ private:
   void touchAligned(uint64_t address, uint64_t rows, uint64_t rowBytes, uint64_t stride, bool write,
                     L2Access &result);
   void touchRow(uint64_t address, uint64_t bytes, bool write, L2Access &result);
+  void touchSectors(uint64_t first, uint64_t last, bool write, L2Access &result);
   uint64_t setOf(uint64_t line) const;
   void touchLine(uint64_t line, unsigned sectors, bool write, L2Access &result);
 
   unsigned lineShift, sectorShift, sectorsPerLine, sampleShift;
   unsigned ways;
-  uint64_t sets;
+  uint64_t sets = 0;
   double unalignedFactor;
+  std::vector<uint64_t> present; ///< a bit per sector; empty when lines may be evicted
   /// Per set its lines, most recent first: line << 16 | valid sectors << 8 | dirty sectors; 0 is
   /// free.
   std::vector<uint64_t> entries;
