@@ -109,7 +109,9 @@ bool Group::isKnown(const CoreRun &core, const Prepared &prepared, unsigned oper
            !launch.program.tensors[size_t(source.tensor)].written &&
            !launch.gm.tensors[size_t(source.tensor)].isComputed;
   bool isKnown = true;
-  Runs(prepared.op.operands[operand], source).forEach([&](int64_t low, int64_t high) {
+  if (source.isEmpty)
+    return isKnown;
+  Runs(prepared.op.operands[operand]).forEach(source.low, [&](int64_t low, int64_t high) {
     isKnown = isKnown && core.known->all(low, high);
   });
   return isKnown;
@@ -142,7 +144,7 @@ std::optional<CoreStatus> Group::withoutData(CoreRun &core, Prepared &prepared) 
     result = loadScalar(view.data, view.type);
     return std::nullopt;
   }
-  if (!core.known || first.space != Space::UB || first.low == first.high)
+  if (!core.known || first.space != Space::UB || first.isEmpty)
     return std::nullopt;
   bool isMove = op == TileOp::Load || op == TileOp::Copy;
   bool isDone = isMove && isKnown(core, prepared, 1);
@@ -152,7 +154,7 @@ std::optional<CoreStatus> Group::withoutData(CoreRun &core, Prepared &prepared) 
     storeScalar(prepared.op.operands[0].data, prepared.op.operands[0].type, prepared.op.scalars[0]);
     isDone = true;
   }
-  Runs(prepared.op.operands[0], first).forEach([&](int64_t low, int64_t high) {
+  Runs(prepared.op.operands[0]).forEach(first.low, [&](int64_t low, int64_t high) {
     core.known->set(low, high, isDone);
   });
   return std::nullopt;
