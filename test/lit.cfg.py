@@ -8,7 +8,7 @@ import lit.formats
 config.name = "tilewright"
 config.test_format = lit.formats.ShTest(False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["python", "e2e", "fuzz", "Inputs"]
+config.excludes = ["python", "e2e", "fuzz", "checker", "Inputs"]
 config.test_source_root = os.path.join(config.tilewright_source, "test")
 config.test_exec_root = os.path.join(config.tilewright_build, "test")
 

@@ -286,7 +286,7 @@ int main(int argc, char **argv) {
   bool isDone = runFunction(function, chip.machine, report);
   if (!isDone && !wantJson)
     printReport(report);
-  if (wantJson && !printProgram)
+  if (wantJson && !printProgram && (isDone || !report.ok))
     llvm::outs() << sim::toJson(report);
   if (!sarifFile.empty()) {
     std::string error = support::writeWhole(sarifFile, sim::toSarif(report.findings, TILEWRIGHT_VERSION));

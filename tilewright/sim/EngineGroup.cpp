@@ -196,6 +196,8 @@ CoreStatus Group::runCore(CoreRun &core, int64_t maxEvents) {
     if (std::optional<CoreStatus> status = handle(core, insn))
       return *status;
     ++core.vm.pc;
+    if (insn.op == Opcode::BlockSet)
+      break; // who waits for it goes first: a race then shows in the order that was meant
   }
   return CoreStatus::Ready;
 }

@@ -1,0 +1,37 @@
+// A loop whose condition never becomes false.
+// expect: watchdog
+
+!gm = memref<256xf32, #npu.space<gm>>
+!ub = memref<64xf32, #npu.space<ub>>
+
+func.func @main(%A: memref<256xf32> {tile.name = "A"}, %B: memref<256xf32> {tile.name = "B", tile.output}) {
+  npu.launch aiv @aiv(%A, %B) : memref<256xf32>, memref<256xf32>
+  return
+}
+
+func.func @aiv(%A: !gm {npu.name = "A"}, %B: !gm {npu.name = "B"}) attributes {npu.core = #npu.core<aiv>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %x = npu.alloc "x" {address = 0} : !ub
+  %id = npu.core_id
+  %count = npu.core_count
+  scf.for %block = %id to %c1 step %count {
+    npu.begin_block %block
+    %turns = scf.while (%n = %c0) : (index) -> index {
+      %go = arith.cmpi sge, %n, %c0 : index // bad
+      %go = arith.cmpi slt, %n, %c64 : index // good
+      scf.condition(%go) %n : index
+    } do {
+    ^bb0(%n: index):
+      %next = arith.addi %n, %c1 : index // good
+      %next = arith.addi %c0, %c1 : index // bad
+      scf.yield %next : index
+    }
+    npu.load (%x[%c0] [%c64] : !ub, %A[%c0] [%c64] : !gm)
+    npu.set_flag <MTE2> to <MTE3> id 0
+    npu.wait_flag <MTE2> to <MTE3> id 0
+    npu.store (%B[%c0] [%c64] : !gm, %x[%c0] [%c64] : !ub)
+  }
+  return
+}

@@ -1,0 +1,32 @@
+// The event is set in one branch and waited for in both.
+// expect: deadlock
+// edge: a set_flag before the wait
+
+!gm = memref<256xf32, #npu.space<gm>>
+!ub = memref<64xf32, #npu.space<ub>>
+
+func.func @main(%A: memref<256xf32> {tile.name = "A"}, %B: memref<256xf32> {tile.name = "B", tile.output}) {
+  npu.launch aiv @aiv(%A, %B) : memref<256xf32>, memref<256xf32>
+  return
+}
+
+func.func @aiv(%A: !gm {npu.name = "A"}, %B: !gm {npu.name = "B"}) attributes {npu.core = #npu.core<aiv>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %x = npu.alloc "x" {address = 0} : !ub
+  %id = npu.core_id
+  %count = npu.core_count
+  scf.for %block = %id to %c1 step %count {
+    npu.begin_block %block
+    %is = arith.cmpi ne, %block, %c0 : index // bad
+    %is = arith.cmpi eq, %block, %c0 : index // good
+    npu.load (%x[%c0] [%c64] : !ub, %A[%c0] [%c64] : !gm)
+    scf.if %is {
+      npu.set_flag <MTE2> to <MTE3> id 0
+    }
+    npu.wait_flag <MTE2> to <MTE3> id 0 // second
+    npu.store (%B[%c0] [%c64] : !gm, %x[%c0] [%c64] : !ub)
+  }
+  return
+}
