@@ -28,6 +28,17 @@ std::string whatText(const Program &program, const Template &tmpl) {
   return "'" + name + "' (" + locationText(program, tmpl.location) + ")";
 }
 
+/// The tensors of a region of GM; several when arguments share memory.
+std::string regionText(const Program &program, const GmSpace &space, size_t region) {
+  if (region == space.regionBytes.size())
+    return "the workspace";
+  std::string names;
+  for (size_t i = 0; i < program.tensors.size(); ++i)
+    if (size_t(space.tensors[i].region) == region)
+      names += (names.empty() ? "tensor " : "/") + program.tensors[i].name;
+  return names;
+}
+
 /// Two blocks that touch the same bytes of GM; `first` is the write where only one writes.
 Finding betweenBlocks(const Program &program, FindingKind kind, int32_t first, int32_t second,
                       const std::string &place, int64_t block) {
@@ -63,7 +74,8 @@ int FindingList::add(Finding finding) {
 Checker::Checker(const Program &program, const Machine &chip, const HappensBefore &order,
                  const std::vector<CoreKind> &kinds, const GmSpace &gmSpace, ShadowSet &shadows,
                  FindingList &findings)
-    : program(program), order(order), findings(findings), kinds(kinds), shadows(shadows) {
+    : program(program), order(order), findings(findings), kinds(kinds), space(gmSpace),
+      shadows(shadows) {
   for (size_t core = 0; core < kGroupCores; ++core) {
     bool isUsed = !(kinds[core] == CoreKind::AIC ? program.aic : program.aiv).code.empty();
     for (unsigned s = 0; s < kNumSpaces && isUsed; ++s) {
@@ -73,11 +85,14 @@ Checker::Checker(const Program &program, const Machine &chip, const HappensBefor
     }
   }
   constexpr int64_t pageBytes = GmShadow::kCell * GmShadow::kPageCells;
-  gm.tensors.resize(program.tensors.size() + 1);
+  gm.tensors.resize(gmSpace.regionBytes.size() + 1);
+  for (size_t i = 0; i < program.tensors.size(); ++i)
+    if (program.tensors[i].written)
+      gm.tensors[size_t(gmSpace.tensors[i].region)].isTracked = true;
+  gm.tensors.back().isTracked = true;
   for (size_t i = 0; i < gm.tensors.size(); ++i) {
-    bool isWorkspace = i == program.tensors.size();
-    gm.tensors[i].isTracked = isWorkspace || program.tensors[i].written;
-    int64_t bytes = isWorkspace ? gmSpace.workspace.bytes : gmSpace.tensors[i].bytes;
+    bool isWorkspace = i == gmSpace.regionBytes.size();
+    int64_t bytes = isWorkspace ? gmSpace.workspace.bytes : gmSpace.regionBytes[i];
     if (gm.tensors[i].isTracked)
       gm.tensors[i].pages.resize(size_t((bytes + pageBytes - 1) / pageBytes));
   }
@@ -98,6 +113,35 @@ void Checker::access(int lane, uint32_t tick, Prepared &prepared, unsigned opera
     inGm(lane, tick, prepared, operand, isWrite, block);
   else
     onChip(lane, tick, prepared, operand, isWrite, block);
+}
+
+void Checker::boxes(const Prepared &prepared, const int64_t *regs, int64_t block) {
+  const Template &self = *prepared.source;
+  auto value = [&](const Ref &ref) { return ref.reg >= 0 ? regs[ref.reg] : ref.imm; };
+  for (const BoxCheck &box : self.boxes) {
+    bool isEmpty = std::any_of(box.dims.begin(), box.dims.end(),
+                               [&](const BoxCheck::Dim &dim) { return value(dim.size) <= 0; });
+    for (size_t d = 1; d < box.dims.size() && !isEmpty; ++d) {
+      int64_t from = value(box.dims[d].offset), to = from + value(box.dims[d].size);
+      int64_t extent = value(box.dims[d].extent);
+      if (from >= 0 && to <= extent)
+        continue;
+      auto key = std::tuple(FindingKind::OutOfBounds, &self, &self, int(&box - &self.boxes[0]), -1);
+      auto [it, isNew] = known.try_emplace(key, 0);
+      if (isNew)
+        it->second = findings.add({.kind = FindingKind::OutOfBounds,
+                                   .message = whatText(program, self) + " goes from " +
+                                              std::to_string(from) + " to " + std::to_string(to) +
+                                              " in dimension " + std::to_string(d) + " of " +
+                                              box.memory + ", which has " + std::to_string(extent) +
+                                              ", and so into the next row",
+                                   .location = self.location,
+                                   .block = block,
+                                   .memory = box.memory});
+      else
+        findings.bump(it->second);
+    }
+  }
 }
 
 const Template *Checker::at(int lane, uint32_t tick) const {
@@ -136,13 +180,15 @@ void Checker::inGm(int lane, uint32_t tick, const Prepared &prepared, unsigned o
                    bool isWrite, int64_t block) {
   const PreparedOperand &target = prepared.operands[operand];
   bool isWorkspace = target.tensor == kWorkspace;
-  size_t index = isWorkspace ? program.tensors.size() : size_t(target.tensor);
-  GmShadow::Tensor &tensor = gm.tensors[index];
+  size_t region =
+      isWorkspace ? space.regionBytes.size() : size_t(space.tensors[size_t(target.tensor)].region);
+  int64_t offset = isWorkspace ? 0 : space.tensors[size_t(target.tensor)].offset;
+  GmShadow::Tensor &tensor = gm.tensors[region];
   bool atomic = isAtomic(prepared.op.op);
   if (!tensor.isTracked || (atomic && !isWrite))
     return;
   const Clock &clock = order.clock(lane);
-  std::string place = isWorkspace ? "the workspace" : "tensor " + program.tensors[index].name;
+  auto place = [&] { return regionText(program, space, region); };
 
   auto inCell = [&](CellEntries &entries, uint16_t low, uint16_t high) {
     bool isCovered = !isWorkspace || isWrite;
@@ -161,9 +207,9 @@ void Checker::inGm(int lane, uint32_t tick, const Prepared &prepared, unsigned o
                                            : FindingKind::WriteAfterRead;
         if (!isWorkspace && entry.block != block && entry.block >= 0 && block >= 0)
           findings.add(betweenBlocks(program, kind, entry.location, prepared.source->location,
-                                     place, block));
+                                     place(), block));
         else if (entry.lane != lane && !HappensBefore::isOrdered(clock, entry.lane, entry.tick))
-          race(kind, entry.lane, entry.tick, lane, prepared, place, block);
+          race(kind, entry.lane, entry.tick, lane, prepared, place(), block);
       }
       bool isSwallowed =
           low <= entry.low && high >= entry.high &&
@@ -183,7 +229,7 @@ void Checker::inGm(int lane, uint32_t tick, const Prepared &prepared, unsigned o
           bytes.set(b);
       isCovered = bytes.count() == size_t(high - low);
       if (!isCovered)
-        uninitialised(prepared, place, block);
+        uninitialised(prepared, place(), block);
     }
     if (!entries.empty()) {
       GmEntry &last = entries.back();
@@ -196,7 +242,7 @@ void Checker::inGm(int lane, uint32_t tick, const Prepared &prepared, unsigned o
                        prepared.source->location});
   };
   target.runs->forEach(target.low, [&](int64_t low, int64_t high) {
-    GmShadow::access(tensor, low, high, isWrite, inCell);
+    GmShadow::access(tensor, low + offset, high + offset, isWrite, inCell);
   });
 }
 
@@ -271,7 +317,7 @@ std::string Checker::bufferText(int core, Space space, int64_t low, int64_t high
   return "buffer " + names + " (" + nameOf(space) + ")";
 }
 
-void tilewright::sim::checkAcrossGroups(const Program &program,
+void tilewright::sim::checkAcrossGroups(const Program &program, const GmSpace &space,
                                         const std::vector<GmShadow *> &groups,
                                         FindingList &findings) {
   std::vector<GmShadow::Page *> pages;
@@ -302,13 +348,12 @@ void tilewright::sim::checkAcrossGroups(const Program &program,
       }
     }
   };
-  for (size_t t = 0; t <= program.tensors.size(); ++t) {
+  for (size_t t = 0; t <= space.regionBytes.size(); ++t) {
     size_t numPages = 0;
     for (GmShadow *shadow : groups)
       if (t < shadow->tensors.size())
         numPages = std::max(numPages, shadow->tensors[t].pages.size());
-    std::string place =
-        t == program.tensors.size() ? "the workspace" : "tensor " + program.tensors[t].name;
+    std::string place = regionText(program, space, t);
     for (size_t p = 0; p < numPages; ++p) {
       pages.clear();
       for (GmShadow *shadow : groups)

@@ -46,6 +46,9 @@ public:
   void access(int lane, uint32_t tick, Prepared &prepared, unsigned operand, bool isWrite,
               int64_t block);
 
+  /// Boxes that leave an inner dimension of their buffer and go on in its next row.
+  void boxes(const Prepared &prepared, const int64_t *regs, int64_t block);
+
   GmShadow &gmShadow() { return gm; }
 
 private:
@@ -53,6 +56,7 @@ private:
   const HappensBefore &order;
   FindingList &findings;
   std::vector<CoreKind> kinds;
+  const GmSpace &space;
   ShadowSet &shadows;
   GmShadow gm;
   std::array<std::vector<const Template *>, kLanes> log; ///< template of each tick
@@ -72,7 +76,7 @@ private:
 
 /// Conflicts between blocks that ran in different groups, found after the launch from what each
 /// group wrote and read of the tensors that someone writes.
-void checkAcrossGroups(const Program &program, const std::vector<GmShadow *> &groups,
-                       FindingList &findings);
+void checkAcrossGroups(const Program &program, const GmSpace &space,
+                       const std::vector<GmShadow *> &groups, FindingList &findings);
 
 } // namespace tilewright::sim

@@ -167,7 +167,7 @@ public:
     std::vector<std::unique_ptr<Page>> pages;
   };
 
-  /// One table per tensor; the last is the workspace.
+  /// One table per region of GM; the last is the workspace.
   std::vector<Tensor> tensors;
 
   /// Calls fn(entries, low, high) for the pieces that hold bytes [low, high) of a tensor, with the

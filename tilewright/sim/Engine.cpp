@@ -72,9 +72,14 @@ void layOutGm(GmSpace &gm) {
     region->address = next;
     next += (uint64_t(region->high - region->low) + 511) / 512 * 512;
   }
-  for (size_t i = 0; i < gm.tensors.size(); ++i)
-    gm.tensors[i].address =
-        regions[regionOf[i]].address + (uintptr_t(gm.tensors[i].data) - regions[regionOf[i]].low);
+  for (size_t i = 0; i < gm.tensors.size(); ++i) {
+    const Region &region = regions[regionOf[i]];
+    gm.tensors[i].region = int32_t(regionOf[i]);
+    gm.tensors[i].offset = int64_t(uintptr_t(gm.tensors[i].data) - region.low);
+    gm.tensors[i].address = region.address + uint64_t(gm.tensors[i].offset);
+  }
+  for (const Region &region : regions)
+    gm.regionBytes.push_back(int64_t(region.high - region.low));
   gm.workspace.address = next;
 }
 
@@ -355,7 +360,7 @@ RunResult tilewright::sim::run(const Program &program, const std::vector<TensorA
       std::vector<GmShadow *> shadows;
       for (GroupResult &group : groups)
         shadows.push_back(&group.gm);
-      checkAcrossGroups(program, shadows, findings);
+      checkAcrossGroups(program, launch.gm, shadows, findings);
     }
     result.findings = findings.take();
     if (!options.time || !result.ok)

@@ -75,7 +75,7 @@ Group::Group(const Launch &launch, int64_t number, GroupMemory &memory, GroupScr
     core.flags.resize(kNumFlags);
     std::vector<Prepared> &prepared = scratch.prepared[size_t(index)];
     if (prepared.empty())
-      prepared = prepareTemplates(*core.program, memory.cores[size_t(index)], launch.gm);
+      prepared = prepareTemplates(program, *core.program, memory.cores[size_t(index)], launch.gm);
     core.prepared = std::move(prepared);
     for (Prepared &prepared : core.prepared)
       prepared.ready = false;
@@ -269,6 +269,8 @@ std::optional<CoreStatus> Group::issue(CoreRun &core, const Insn &insn) {
   if (launch.options.time)
     recordIssue(core, prepared);
 
+  if (checker)
+    checker->boxes(prepared, core.vm.regs.data(), core.block);
   if (order) {
     int lane = laneOf(core.index, prepared.pipe);
     if (op == TileOp::Mmad) {

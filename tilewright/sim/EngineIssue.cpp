@@ -37,6 +37,15 @@ bool isBoxCopy(TileOp op) {
   return op == TileOp::Load || op == TileOp::Fixpipe || op == TileOp::Store || isAtomic(op);
 }
 
+/// True when bytes [low, high) leave the slot of the operand's buffer in which they begin.
+bool leavesBuffer(const PreparedOperand &operand, int64_t low, int64_t high) {
+  if (!operand.slotBytes)
+    return false;
+  int64_t from = (operand.period ? low % operand.period : low) - operand.start;
+  int64_t slot = operand.slots == 1 ? 0 : from / operand.slotBytes;
+  return from < 0 || slot >= operand.slots || from + (high - low) > (slot + 1) * operand.slotBytes;
+}
+
 /// Finds how far the box of operand `index` reaches from its first element.
 void measure(Prepared &prepared, unsigned index) {
   PreparedOperand &operand = prepared.operands[index];
@@ -69,7 +78,7 @@ bool place(Prepared &prepared, unsigned index) {
   }
   __int128 first = __int128(operand.base) * operand.unit;
   __int128 low = first - operand.below, high = first + operand.above;
-  if (low < 0 || high > operand.limit) {
+  if (low < 0 || high > operand.limit || leavesBuffer(operand, int64_t(low), int64_t(high))) {
     auto clamp = [](__int128 v) { return int64_t(std::clamp<__int128>(v, INT64_MIN, INT64_MAX)); };
     operand.low = clamp(low);
     operand.high = clamp(high);
@@ -97,6 +106,17 @@ Fault boundsFault(const Prepared &prepared, unsigned index, const Program &progr
     text += std::string(" ") + what + " " + std::to_string(low) + " to " + std::to_string(high) +
             " of " + std::to_string(limit);
   };
+  int32_t buffer = prepared.source->operands[index].buffer;
+  bool isInMemory = operand.low >= 0 && operand.high <= operand.limit;
+  if (buffer >= 0 && isInMemory) {
+    const BufferInfo &info = program.buffers[size_t(buffer)];
+    int64_t from = (operand.period ? operand.low % operand.period : operand.low) - info.address;
+    int64_t slot = std::clamp<int64_t>(from / info.bytes, 0, operand.slots - 1);
+    from -= slot * info.bytes;
+    range("bytes", from, from + operand.high - operand.low, info.bytes);
+    std::string memory = "buffer " + info.name + " (" + nameOf(operand.space) + ")";
+    return {text + (info.slots > 1 ? " of a slot of " : " of ") + memory, memory};
+  }
   if (operand.space != Space::GM) {
     range("bytes", operand.low, operand.high, operand.limit);
     return {text + " of " + nameOf(operand.space), nameOf(operand.space)};
@@ -185,7 +205,8 @@ Pipe tilewright::sim::pipeOf(TileOp op) {
   }
 }
 
-std::vector<Prepared> tilewright::sim::prepareTemplates(const CoreProgram &core, CoreMemory &memory,
+std::vector<Prepared> tilewright::sim::prepareTemplates(const Program &program,
+                                                        const CoreProgram &core, CoreMemory &memory,
                                                         const GmSpace &gm) {
   std::vector<Prepared> result(core.templates.size());
   for (size_t i = 0; i < result.size(); ++i) {
@@ -231,6 +252,13 @@ std::vector<Prepared> tilewright::sim::prepareTemplates(const CoreProgram &core,
         operand.origin = operand.block->data();
         operand.limit = operand.block->size();
         operand.unit = 1;
+      }
+      if (view.buffer >= 0) {
+        const BufferInfo &info = program.buffers[size_t(view.buffer)];
+        operand.start = info.address;
+        operand.slotBytes = info.bytes;
+        operand.slots = std::max(info.slots, 1);
+        operand.period = view.tensor == kWorkspace ? program.workspaceBytesPerCore : 0;
       }
       operand.isDynamic |= bind(view.base, operand.base);
       for (unsigned d = 0; d < view.rank; ++d) {

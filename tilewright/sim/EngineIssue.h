@@ -17,10 +17,13 @@ struct GmTensor {
   int64_t bytes = 0;
   uint64_t address = 0;    ///< launch-wide, for the clock
   bool isComputed = false; ///< by an earlier launch, whose data was left out
+  int32_t region = 0;      ///< tensors that share host memory share a region
+  int64_t offset = 0;      ///< bytes from the region's start
 };
 
 struct GmSpace {
   std::vector<GmTensor> tensors;
+  std::vector<int64_t> regionBytes;
   GmTensor workspace;
 
   const GmTensor &at(int32_t tensor) const {
@@ -65,13 +68,15 @@ struct PreparedOperand {
   Space space = Space::UB;
   int32_t tensor = -1;
   bool isWritten = false, isRead = false;
-  bool isDynamic = false;         ///< some part comes from a register
-  bool isShapeDynamic = false;    ///< a size or a stride does
-  bool isEmpty = false;           ///< the box has no elements
-  std::byte *origin = nullptr;    ///< byte 0 of the space or tensor
-  int64_t limit = 0;              ///< bytes of it
-  int64_t unit = 1;               ///< bytes per step of `base`
-  int64_t base = 0;               ///< as the view says
+  bool isDynamic = false;                      ///< some part comes from a register
+  bool isShapeDynamic = false;                 ///< a size or a stride does
+  bool isEmpty = false;                        ///< the box has no elements
+  std::byte *origin = nullptr;                 ///< byte 0 of the space or tensor
+  int64_t limit = 0;                           ///< bytes of it
+  int64_t unit = 1;                            ///< bytes per step of `base`
+  int64_t base = 0;                            ///< as the view says
+  int64_t start = 0, slotBytes = 0, slots = 1; ///< of the buffer; no bytes: not known
+  int64_t period = 0; ///< bytes after which the buffer comes again: the next group's workspace
   int64_t low = 0, high = 0;      ///< bytes [low, high) hold the box; equal when it is empty
   __int128 below = 0, above = 0;  ///< bytes of the box before and from its first element on
   PoisonedBlock *block = nullptr; ///< on-chip only
@@ -103,8 +108,8 @@ inline bool isAtomic(TileOp op) {
 
 /// Binds all templates of a core. The result holds pointers into itself: it may be moved as a
 /// whole, its elements may not.
-std::vector<Prepared> prepareTemplates(const CoreProgram &core, CoreMemory &memory,
-                                       const GmSpace &gm);
+std::vector<Prepared> prepareTemplates(const Program &program, const CoreProgram &core,
+                                       CoreMemory &memory, const GmSpace &gm);
 
 /// Why an instruction cannot be carried out, and the memory concerned if it is one.
 struct Fault {

@@ -119,6 +119,9 @@ private:
     } else if (spaceBytes(chip, kind, view.space) == 0) {
       return std::string("an ") + nameOf(kind) + " has no " + nameOf(view.space);
     }
+    if (view.buffer >= int32_t(program.buffers.size()) ||
+        (view.buffer >= 0 && program.buffers[size_t(view.buffer)].bytes <= 0))
+      return "no buffer " + std::to_string(view.buffer);
     bool known = isRef(view.base);
     for (unsigned d = 0; d < view.rank; ++d)
       known = known && isRef(view.sizes[d]) && isRef(view.strides[d]);
@@ -147,6 +150,10 @@ private:
     for (const Ref &ref : tmpl.scalars)
       if (!isRef(ref))
         return "no such register";
+    for (const BoxCheck &box : tmpl.boxes)
+      for (const BoxCheck::Dim &dim : box.dims)
+        if (!isRef(dim.offset) || !isRef(dim.size) || !isRef(dim.extent))
+          return "no such register";
     switch (tmpl.op) {
     case TileOp::Mmad:
       if (tmpl.operands[0].rank != 2)

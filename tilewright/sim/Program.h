@@ -41,6 +41,7 @@ struct View {
   DType type = DType::F32;
   int32_t tensor = -1;
   Ref base;
+  int32_t buffer = -1; ///< index into Program::buffers; the box stays in one slot of it
   uint8_t rank = 0;
   std::array<Ref, kMaxRank> sizes;
   std::array<Ref, kMaxRank> strides;
@@ -148,6 +149,16 @@ inline constexpr uint8_t kRelu = 1;                        ///< Fixpipe
 inline constexpr uint8_t kScalarFirst = 1;                 ///< BinaryScalar, CompareScalar
 inline constexpr uint8_t kAccumulate = 1, kReverse = 2;    ///< Reduce, Scan
 
+/// A box in terms of its buffer's dimensions, for the checker: one that leaves an inner dimension
+/// goes on in the next row, where bytes alone look right.
+struct BoxCheck {
+  struct Dim {
+    Ref offset, size, extent;
+  };
+  std::string memory;    ///< "tensor A", "buffer x (UB)"
+  std::vector<Dim> dims; ///< all of them
+};
+
 /// One tile instruction as issued; everything that varies at run time is in `Ref`s.
 struct Template {
   TileOp op = TileOp::Copy;
@@ -156,9 +167,10 @@ struct Template {
   RoundMode round = RoundMode::Rint;
   std::vector<View> operands;
   std::vector<Ref> scalars;
-  int32_t resultReg = -1; ///< ScalarLoad
-  int32_t location = -1;  ///< index into Program::locations
-  std::string label;      ///< what the author would call it, for traces: "copy A_shared <- A"
+  std::vector<BoxCheck> boxes; ///< those that are not sure to fit
+  int32_t resultReg = -1;      ///< ScalarLoad
+  int32_t location = -1;       ///< index into Program::locations
+  std::string label;           ///< what the author would call it, for traces: "copy A_shared <- A"
 };
 
 /// Scalar opcodes. `dst`, `a`, `b`, `c` are registers unless said; `imm` as noted.

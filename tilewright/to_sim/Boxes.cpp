@@ -4,6 +4,8 @@
 
 #include "tilewright/to_sim/Translator.h"
 
+#include "tilewright/sim/Names.h"
+
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -119,6 +121,7 @@ FailureOr<Operand> Translator::operand(Operation *op, const Box &box) {
       return op->emitError("a buffer must be an argument of the function or an npu.alloc");
     if (*space == sim::Space::GM)
       result.view.tensor = sim::kWorkspace;
+    result.view.buffer = buffers.lookup(buffer);
     base = addressOf(alloc, *space == sim::Space::GM ? sim::byteSize(*dtype) : 1);
   }
 
@@ -136,6 +139,8 @@ FailureOr<Operand> Translator::operand(Operation *op, const Box &box) {
     dim.extent = CodeBuilder::isImm(dim.size) ? dim.size.imm : ShapedType::kDynamic;
     result.dims.push_back(dim);
   }
+  if (!box.isWhole())
+    checkBox(box, result);
   // Outer values first, so that their partial sums leave the loops.
   llvm::sort(terms, [&](Ref a, Ref b) {
     return std::tuple(code.depthOf(a), a.reg, a.imm) < std::tuple(code.depthOf(b), b.reg, b.imm);
@@ -155,6 +160,28 @@ FailureOr<Operand> Translator::operand(Operation *op, const Box &box) {
   result.view.base =
       CodeBuilder::isImm(offset, 0) ? address : code.here(Opcode::Add, DType::I64, address, offset);
   return result;
+}
+
+/// Notes a box that may leave its buffer in an inner dimension. The outermost one needs no check:
+/// past its end is past the end of the buffer.
+void Translator::checkBox(const Box &box, const Operand &operand) {
+  sim::BoxCheck check;
+  bool isSafe = true;
+  for (int d = 0; d < int(operand.dims.size()); ++d) {
+    Ref offset = get(box.offsets[d]), size = operand.dims[d].size;
+    Ref limit = d > 0 ? extent(box.buffer, d) : CodeBuilder::imm(INT64_MAX);
+    bool isKnown =
+        CodeBuilder::isImm(offset) && CodeBuilder::isImm(size) && CodeBuilder::isImm(limit);
+    isSafe = isSafe && (d == 0 || (isKnown && offset.imm >= 0 && size.imm >= 0 &&
+                                   offset.imm <= limit.imm - size.imm));
+    check.dims.push_back({offset, size, limit});
+  }
+  if (isSafe)
+    return;
+  check.memory = operand.view.buffer < 0 ? "tensor " + bufferName(box.buffer)
+                                         : "buffer " + bufferName(box.buffer) + " (" +
+                                               sim::nameOf(operand.view.space) + ")";
+  boxes.push_back(std::move(check));
 }
 
 /// Address of slot 0 in units of `unit` bytes. Each core group has its own part of the workspace.
@@ -195,6 +222,7 @@ LogicalResult Translator::alloc(npu::AllocOp op) {
   info.bytes = op.getSlotBytes();
   info.slots = int32_t(op.getSlots());
   info.location = tables.location(op.getLoc());
+  buffers[op.getResult()] = int32_t(tables.out.program.buffers.size());
   tables.out.program.buffers.push_back(info);
   if (info.slots <= 1)
     return success();

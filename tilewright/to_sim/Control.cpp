@@ -46,6 +46,7 @@ LogicalResult Translator::block(Block &body) {
 
 LogicalResult Translator::op(Operation *op) {
   code.setLocation(tables.location(op->getLoc()));
+  boxes.clear();
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return forLoop(loop);
   if (auto loop = dyn_cast<scf::WhileOp>(op))

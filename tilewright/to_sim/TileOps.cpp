@@ -50,6 +50,7 @@ std::string Translator::bufferName(Value buffer) {
 
 int32_t Translator::addTemplate(Operation *op, Template &&tmpl) {
   tmpl.location = tables.location(op->getLoc());
+  tmpl.boxes = std::exchange(boxes, {});
   core.templates.push_back(std::move(tmpl));
   return int32_t(core.templates.size()) - 1;
 }
@@ -253,6 +254,7 @@ LogicalResult Translator::reduce(npu::ReduceOp op) {
   target.type = dst->view.type;
   target.tensor = dst->view.tensor;
   target.base = dst->view.base;
+  target.buffer = dst->view.buffer;
   for (unsigned s = 0; s < src->dims.size(); ++s) {
     target.strides[s] = CodeBuilder::imm(0);
     if (llvm::is_contained(op.getDims(), int64_t(s)))

@@ -78,6 +78,8 @@ private:
   };
   llvm::DenseMap<mlir::Value, Rotation> rotations;
   llvm::DenseMap<mlir::Value, int32_t> variables; ///< `reg` buffers
+  llvm::DenseMap<mlir::Value, int32_t> buffers;   ///< index into Program::buffers
+  std::vector<sim::BoxCheck> boxes;               ///< of the op being translated
 
   // Control.cpp
   mlir::LogicalResult block(mlir::Block &body);
@@ -107,6 +109,7 @@ private:
   Ref extent(mlir::Value buffer, int dim);
   llvm::SmallVector<Ref> strides(mlir::Value buffer);
   mlir::FailureOr<Operand> operand(mlir::Operation *op, const Box &box);
+  void checkBox(const Box &box, const Operand &operand);
   Ref addressOf(npu::AllocOp alloc, int64_t unit);
   mlir::LogicalResult alloc(npu::AllocOp op);
   void advance(const Rotation &rotation);
