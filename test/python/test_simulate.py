@@ -322,6 +322,21 @@ def test_findings(monkeypatch):
     assert kernel.simulate(a).findings == result.findings
 
 
+@pytest.mark.parametrize("shared", [True, False])
+def test_arguments_that_share_memory(shared):
+    @T.prim_func
+    def main(A: T.Tensor((256,), "float32"), B: T.Tensor((256,), "float32")):
+        with T.Kernel(2) as block:
+            a = T.alloc_shared((128,), "float32")
+            T.copy(A[(1 - block) * 128], a)  # what the other block writes when B is A
+            T.copy(a, B[block * 128])
+
+    a = np.ones(256, np.float32)
+    result = tilelang.compile(main).simulate(a, a if shared else a.copy(), check=True)
+    assert {f.kind for f in result.findings} == ({"read-after-write"} if shared else set())
+    assert {f.memory for f in result.findings} == ({"tensor A/B"} if shared else set())
+
+
 def test_a_kernel_that_stops():
     @T.prim_func
     def main(A: T.Tensor((64,), "float32"), at: T.int32):

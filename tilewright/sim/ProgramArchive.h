@@ -18,15 +18,29 @@ void describe(Archive &archive, T &value) {
 template <class Archive, class T>
   requires support::Described<T, View>
 void describe(Archive &archive, T &value) {
-  auto &[space, type, tensor, base, rank, sizes, strides] = value;
-  archive(space, type, tensor, base, rank, sizes, strides);
+  auto &[space, type, tensor, base, buffer, rank, sizes, strides] = value;
+  archive(space, type, tensor, base, buffer, rank, sizes, strides);
+}
+
+template <class Archive, class T>
+  requires support::Described<T, BoxCheck::Dim>
+void describe(Archive &archive, T &value) {
+  auto &[offset, size, extent] = value;
+  archive(offset, size, extent);
+}
+
+template <class Archive, class T>
+  requires support::Described<T, BoxCheck>
+void describe(Archive &archive, T &value) {
+  auto &[memory, dims] = value;
+  archive(memory, dims);
 }
 
 template <class Archive, class T>
   requires support::Described<T, Template>
 void describe(Archive &archive, T &value) {
-  auto &[op, fn, flags, round, operands, scalars, resultReg, location, label] = value;
-  archive(op, fn, flags, round, operands, scalars, resultReg, location, label);
+  auto &[op, fn, flags, round, operands, scalars, boxes, resultReg, location, label] = value;
+  archive(op, fn, flags, round, operands, scalars, boxes, resultReg, location, label);
 }
 
 template <class Archive, class T>
