@@ -17,7 +17,7 @@ TARGETS := _core tilewright-opt
 export PATH := $(BIN):$(PATH)
 
 PACKAGES := libmlir-19-dev mlir-19-tools llvm-19-dev libzstd-dev \
-  clang-19 lld-19 ccache clang-format-19 clang-tidy-19 \
+  clang-19 lld-19 libclang-rt-19-dev ccache clang-format-19 clang-tidy-19 \
   zlib1g-dev libgtest-dev nlohmann-json3-dev libboost-context-dev \
   g++ make git python3-venv python3-dev
 BUILD_REQUIRES := "cmake>=3.29" "ninja>=1.11" "nanobind>=2.4" "numpy>=1.26" "ml_dtypes>=0.4"

@@ -4,6 +4,7 @@
 #include "tilewright/driver/Driver.h"
 #include "tilewright/builder/KernelBuilder.h"
 #include "tilewright/builder/ModuleHandle.h"
+#include "tilewright/support/WriteFile.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
@@ -261,11 +262,13 @@ sim::FindingReport findingOf(const nb::dict &entry) {
           .count = nb::cast<int64_t>(entry["count"])};
 }
 
-std::string sarif(const std::vector<nb::dict> &entries, const std::string &version) {
+/// Writes the findings as SARIF; what went wrong, empty when nothing did.
+std::string writeSarif(const std::vector<nb::dict> &entries, const std::string &version,
+                       const std::string &path) {
   std::vector<sim::FindingReport> findings;
   for (const nb::dict &entry : entries)
     findings.push_back(findingOf(entry));
-  return sim::toSarif(findings, version);
+  return support::writeWhole(path, sim::toSarif(findings, version));
 }
 
 } // namespace
@@ -358,7 +361,8 @@ void defineDriver(nb::module_ &m) {
       },
       "chip"_a, "Core counts, clock and memory sizes of a chip; ValueError for an unknown one.");
   m.def("version", &driver::versionText);
-  m.def("sarif", &sarif, "findings"_a, "version"_a, "Findings of reports as SARIF 2.1.0.");
+  m.def("write_sarif", &writeSarif, "findings"_a, "version"_a, "path"_a,
+        "Writes findings of reports as SARIF 2.1.0; what went wrong, empty when nothing did.");
   m.def("build_id", &driver::buildId, "Identifies this build of the compiler; may be empty.");
 }
 

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import runpy
 import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from . import __version__
 from .env import ENGINES, PREFIX
@@ -18,8 +20,20 @@ from .errors import MissingTorchError, TilewrightError
 PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 
+#: Exit code for a wrong command line; 2 is for what `--check` finds.
+USAGE = 64
+
+
+class Parser(argparse.ArgumentParser):
+    """Leaves exit code 2 to findings."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(USAGE, f"{self.prog}: error: {message}\n")
+
+
 def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="tilewright",
         description="Compiles and simulates TileLang-style kernels for Ascend NPUs.",
     )
@@ -37,6 +51,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--check", action="store_true", help="report races and other faults; exit code 2"
     )
+    run.add_argument("--sarif", metavar="FILE", help="--check, with the findings as SARIF 2.1.0")
     run.add_argument(
         "--delay", type=int, metavar="SEED", help="let instructions take effect out of order"
     )
@@ -56,7 +71,15 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
     """Words up to the script or module of `run`, and those that are for the script itself."""
     if not words or words[0] != "run":
         return words, []
-    takes_value = ("--chip", "--delay", "--trace", "--dump-ir", "--engine", "--opt-level")
+    takes_value = (
+        "--chip",
+        "--sarif",
+        "--delay",
+        "--trace",
+        "--dump-ir",
+        "--engine",
+        "--opt-level",
+    )
     at = 1
     while at < len(words):
         word = words[at]
@@ -84,7 +107,7 @@ def set_environment(options: argparse.Namespace) -> None:
     values = {
         "CHIP": options.chip,
         "TIME": "1" if options.time else None,
-        "CHECK": "1" if options.check else None,
+        "CHECK": "1" if options.check or options.sarif else None,
         "DELAY": options.delay,
         "TRACE": options.trace and os.path.abspath(options.trace),
         "DUMP_IR": options.dump_ir and os.path.abspath(options.dump_ir),
@@ -103,6 +126,7 @@ def set_environment(options: argparse.Namespace) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Runs a script or module as `python` would. The exit code is its own, or 2 after findings."""
+    sarif = options.sarif and os.path.abspath(options.sarif)
     set_environment(options)
     from . import compat
 
@@ -127,7 +151,7 @@ def run(options: argparse.Namespace) -> int:
     except Exception as error:
         print_error(error)
         code = 1
-    return finish(code)
+    return finish(code, sarif)
 
 
 def exit_status(stop: SystemExit) -> int:
@@ -139,11 +163,20 @@ def exit_status(stop: SystemExit) -> int:
     return 1
 
 
-def finish(code: int) -> int:
-    sys.stdout.flush()
+def finish(code: int, sarif: str | None = None) -> int:
+    """Writes what is still to be written; 1 when that fails, 2 after findings, else `code`."""
     from .env import run_settings
     from .report import session
 
+    problem = session.write_sarif(sarif) if sarif else ""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more
+        problem = problem or f"standard output cannot be written: {error.strerror}"
+    if problem:
+        print(f"tilewright: {problem}", file=sys.stderr)
+        return code or 1
     if run_settings().check and not session.findings:
         print("check: nothing found", file=sys.stderr)
     return code or session.exit_code()
@@ -151,7 +184,8 @@ def finish(code: int) -> int:
 
 def print_error(error: BaseException) -> None:
     """The traceback of the script's frames; ours are left out for errors of the user's kernel."""
-    sys.stdout.flush()
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
     text = traceback.TracebackException.from_exception(error)
     hide = isinstance(error, TilewrightError)
     frames = [

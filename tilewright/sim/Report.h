@@ -70,7 +70,7 @@ inline constexpr int kReportVersion = 1;
 /// The report as JSON; docs/simulation-result.md describes the fields.
 std::string toJson(const Report &report);
 
-/// Findings as SARIF 2.1.0, one result each. `version` is the tool's own.
+/// Findings as SARIF 2.1.0, equal ones as one result. `version` is the tool's own.
 std::string toSarif(const std::vector<FindingReport> &findings, const std::string &version);
 
 } // namespace tilewright::sim

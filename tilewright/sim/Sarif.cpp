@@ -4,7 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <map>
 #include <string_view>
+#include <tuple>
 
 using namespace tilewright::sim;
 using Json = nlohmann::ordered_json;
@@ -77,6 +79,22 @@ Json resultOf(const FindingReport &finding, size_t rule) {
   return result;
 }
 
+/// Equal findings of several runs as one, in the order in which they came.
+std::vector<FindingReport> folded(const std::vector<FindingReport> &findings) {
+  std::vector<FindingReport> result;
+  std::map<std::tuple<std::string, std::string, std::string, int, std::string, int>, size_t> places;
+  for (const FindingReport &finding : findings) {
+    std::tuple key(finding.kind, finding.message, finding.location.file, finding.location.line,
+                   finding.otherLocation.file, finding.otherLocation.line);
+    auto [it, isNew] = places.try_emplace(std::move(key), result.size());
+    if (isNew)
+      result.push_back(finding);
+    else
+      result[it->second].count += finding.count;
+  }
+  return result;
+}
+
 } // namespace
 
 std::string tilewright::sim::toSarif(const std::vector<FindingReport> &findings,
@@ -86,7 +104,7 @@ std::string tilewright::sim::toSarif(const std::vector<FindingReport> &findings,
     rules.push_back({{"id", nameOf(rule.kind)},
                      {"shortDescription", {{"text", rule.text}}},
                      {"properties", {{"tags", Json::array({toolOf(rule.kind)})}}}});
-  for (const FindingReport &finding : findings)
+  for (const FindingReport &finding : folded(findings))
     for (size_t rule = 0; rule < std::size(kRules); ++rule)
       if (finding.kind == nameOf(kRules[rule].kind))
         results.push_back(resultOf(finding, rule));

@@ -69,6 +69,13 @@ def size_text(count: float) -> str:
     raise AssertionError
 
 
+def write_sarif(path: str) -> str:
+    """Writes all findings as SARIF 2.1.0; what went wrong, empty when nothing did."""
+    from .. import __version__, _core
+
+    return _core.write_sarif(findings, __version__, path)
+
+
 def exit_code() -> int:
     """2 when the checker has found something, else 0."""
     return 2 if findings else 0
