@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 #include <set>
 #include <vector>
@@ -67,6 +68,71 @@ TEST(GmShadow, PiecesHoldWhatCellsWould) {
       ASSERT_EQ(rangesOf(entries), rangesOf(&cells[cell])) << "cell " << cell << " tick " << tick;
     }
   }
+}
+
+/// The same past, cell by cell.
+struct PlainShadow {
+  static constexpr int64_t kCell = 32;
+  std::vector<Cell> cells;
+  std::vector<bool> written;
+
+  explicit PlainShadow(int64_t bytes) : cells(size_t(bytes / kCell)), written(size_t(bytes)) {}
+
+  CellConflict access(int64_t low, int64_t high, Pipe pipe, uint32_t tick, const uint32_t *clock,
+                      bool isWrite) {
+    CellConflict conflict;
+    auto isOrdered = [&](uint32_t epoch) {
+      return clock[size_t(epochPipe(epoch))] >= epochTick(epoch);
+    };
+    for (int64_t c = low / kCell; c * kCell < high; ++c) {
+      Cell &cell = cells[size_t(c)];
+      if (cell.write && !isOrdered(cell.write))
+        (isWrite ? conflict.writeAfterWrite : conflict.readAfterWrite) = cell.write;
+      for (uint32_t read : cell.read)
+        if (isWrite && read && epochPipe(read) != pipe && !isOrdered(read))
+          conflict.writeAfterRead = read;
+      if (isWrite)
+        cell = {epochOf(pipe, tick), {0, 0, 0}};
+      else
+        cell.read[pipe == Pipe::S ? 0 : pipe == Pipe::V ? 1 : 2] = epochOf(pipe, tick);
+    }
+    for (int64_t b = low; b < high; ++b) {
+      conflict.isUninitialised = conflict.isUninitialised || (!isWrite && !written[size_t(b)]);
+      written[size_t(b)] = true; // told once
+    }
+    return conflict;
+  }
+};
+
+TEST(OnChipShadow, PiecesHoldWhatCellsWould) {
+  constexpr int64_t kSize = 8192;
+  std::mt19937 random(11);
+  OnChipShadow shadow;
+  size_t conflicts = 0;
+  for (int round = 0; round < 20; ++round) {
+    shadow.reset(kSize); // also forgets the round before
+    PlainShadow plain(kSize);
+    std::vector<uint32_t> clock(kNumPipes);
+    const int64_t unit = round % 2 ? 32 : 4;
+    for (uint32_t tick = 1; tick < 300; ++tick) {
+      int64_t low = int64_t(random() % (kSize / unit)) * unit;
+      int64_t most = random() % 2 ? 128 : kSize;
+      int64_t high = std::min(low + int64_t(1 + random() % uint64_t(most / unit)) * unit, kSize);
+      Pipe pipe = std::array{Pipe::S, Pipe::V, Pipe::MTE3}[random() % 3];
+      bool isWrite = random() % 2;
+      for (uint32_t &known : clock)
+        known = std::max(known, uint32_t(random() % tick));
+      CellConflict found;
+      shadow.access(low, high, pipe, tick, clock.data(), isWrite, found);
+      CellConflict expected = plain.access(low, high, pipe, tick, clock.data(), isWrite);
+      ASSERT_EQ(found.readAfterWrite, expected.readAfterWrite) << round << " " << tick;
+      ASSERT_EQ(found.writeAfterWrite, expected.writeAfterWrite) << round << " " << tick;
+      ASSERT_EQ(found.writeAfterRead, expected.writeAfterRead) << round << " " << tick;
+      ASSERT_EQ(found.isUninitialised, expected.isUninitialised) << round << " " << tick;
+      conflicts += found.any();
+    }
+  }
+  EXPECT_GT(conflicts, 100u);
 }
 
 } // namespace

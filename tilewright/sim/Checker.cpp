@@ -14,9 +14,6 @@ namespace {
 /// Distinct findings that one launch reports at most; a program with more has a few causes.
 constexpr size_t kMaxFindings = 200;
 
-/// Cell sizes that keep the cost small beside the instructions (whole tiles are the rule).
-constexpr int64_t kVectorCell = 256, kCubeCell = 512;
-
 std::string lineText(const Program &program, int32_t location) {
   if (location < 0 || location >= int32_t(program.locations.size()))
     return "an unknown line";
@@ -76,13 +73,12 @@ Checker::Checker(const Program &program, const Machine &chip, const HappensBefor
                  FindingList &findings)
     : program(program), order(order), findings(findings), kinds(kinds), space(gmSpace),
       shadows(shadows) {
-  for (size_t core = 0; core < kGroupCores; ++core) {
+  size_t numCores = program.isMixed() ? kGroupCores : 2;
+  for (size_t core = 0; core < numCores; ++core) {
     bool isUsed = !(kinds[core] == CoreKind::AIC ? program.aic : program.aiv).code.empty();
-    for (unsigned s = 0; s < kNumSpaces && isUsed; ++s) {
-      Space space = Space(s);
-      if (int64_t bytes = spaceBytes(chip, kinds[core], space))
-        shadows[core][s].reset(bytes, space == Space::UB ? kVectorCell : kCubeCell);
-    }
+    for (Space space : {Space::L1, Space::L0C, Space::UB})
+      if (int64_t bytes = isUsed ? spaceBytes(chip, kinds[core], space) : 0)
+        shadows[core][size_t(space)].reset(bytes);
   }
   constexpr int64_t pageBytes = GmShadow::kCell * GmShadow::kPageCells;
   gm.tensors.resize(gmSpace.regionBytes.size() + 1);

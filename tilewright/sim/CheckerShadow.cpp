@@ -25,36 +25,9 @@ bool isOrdered(uint32_t epoch, const uint32_t *clock) {
   return clock[size_t(epochPipe(epoch))] >= epochTick(epoch);
 }
 
-} // namespace
-
-void OnChipShadow::reset(int64_t bytes, int64_t coarseBytes) {
-  size_t count = size_t((bytes + coarseBytes - 1) / coarseBytes);
-  size_t fines = count * size_t(coarseBytes / kFine);
-  regions.assign(1, {});
-  freeRegions.clear();
-  if (coarse != coarseBytes || cells.size() != count) {
-    coarse = coarseBytes;
-    cells.assign(count, {});
-    isSplit.assign(count, 0);
-    isFull.assign(count, 0);
-    fine.assign(fines, {});
-    written.assign(fines, 0);
-    regionAt.assign(fines, 0);
-    used = 0;
-    return;
-  }
-  count = size_t((used + coarse - 1) / coarse);
-  fines = count * size_t(coarse / kFine);
-  std::fill_n(cells.begin(), count, Cell());
-  std::fill_n(isSplit.begin(), count, 0);
-  std::fill_n(isFull.begin(), count, 0);
-  std::fill_n(written.begin(), fines, 0);
-  std::fill_n(regionAt.begin(), fines, 0);
-  used = 0;
-}
-
-inline void OnChipShadow::touch(Cell &cell, Pipe pipe, uint32_t tick, const uint32_t *clock,
-                                bool isWrite, CellConflict &conflict) {
+/// Checks and notes one access to bytes with the same past.
+inline void touch(Cell &cell, Pipe pipe, uint32_t tick, const uint32_t *clock, bool isWrite,
+                  CellConflict &conflict) {
   if (!isWrite) {
     if (cell.write && !isOrdered(cell.write, clock))
       conflict.readAfterWrite = cell.write;
@@ -71,127 +44,106 @@ inline void OnChipShadow::touch(Cell &cell, Pipe pipe, uint32_t tick, const uint
   cell = {epochOf(pipe, tick), {0, 0, 0}};
 }
 
-void OnChipShadow::split(size_t index) {
-  if (isSplit[index])
-    return;
-  isSplit[index] = 1;
-  size_t per = size_t(coarse / kFine);
-  std::fill_n(fine.begin() + std::ptrdiff_t(index * per), per, cells[index]);
+} // namespace
+
+void OnChipShadow::reset(int64_t size) {
+  uint32_t count = uint32_t((size + kCell - 1) / kCell);
+  pieceAt.assign(count, 0);
+  pieces.assign(1, {});
+  pieces.front().last = count;
+  unused.clear();
+  bytes.resize(count);
 }
 
-/// Turns the regions that [low, high) meets into cells.
-void OnChipShadow::dissolve(int64_t low, int64_t high) {
-  int64_t last = (high + kFine - 1) / kFine;
-  for (int64_t f = low / kFine; f < last; ++f) {
-    uint16_t index = regionAt[size_t(f)];
-    if (!index)
-      continue;
-    const Region region = regions[index];
-    freeRegions.push_back(index);
-    std::fill_n(regionAt.begin() + region.low / kFine, (region.high - region.low) / kFine, 0);
-    for (int64_t c = region.low / coarse; c * coarse < region.high; ++c) {
-      int64_t from = std::max(region.low, c * coarse), to = std::min(region.high, (c + 1) * coarse);
-      if (to - from == coarse) {
-        isSplit[size_t(c)] = 0;
-        cells[size_t(c)] = region.cell;
-        continue;
-      }
-      split(size_t(c));
-      std::fill_n(fine.begin() + from / kFine, (to - from) / kFine, region.cell);
-    }
-    f = region.high / kFine - 1;
-  }
+/// The piece that starts at cell `first` and ends no later than `last`.
+uint32_t OnChipShadow::pieceFrom(uint32_t first, uint32_t last) {
+  if (pieces[pieceAt[first]].first < first)
+    cut(pieceAt[first], first);
+  uint32_t index = pieceAt[first];
+  if (pieces[index].last > last)
+    cut(index, last);
+  return pieceAt[first];
 }
 
-/// Makes [low, high), just written as a whole, a region. Its cells are worthless from then on.
-void OnChipShadow::unite(int64_t low, int64_t high, const Cell &cell) {
-  if (low % kFine != 0 || high % kFine != 0 || high - low < 2 * coarse)
-    return;
-  uint16_t index;
-  if (!freeRegions.empty()) {
-    index = freeRegions.back();
-    freeRegions.pop_back();
-  } else if (regions.size() < UINT16_MAX) {
-    index = uint16_t(regions.size());
-    regions.emplace_back();
+/// Cuts a piece in two before `cell`; the shorter part gets a new number.
+void OnChipShadow::cut(uint32_t index, uint32_t cell) {
+  uint32_t other = uint32_t(pieces.size());
+  if (unused.empty()) {
+    pieces.emplace_back();
   } else {
-    return;
+    other = unused.back();
+    unused.pop_back();
   }
-  regions[index] = {low, high, cell};
-  std::fill_n(regionAt.begin() + low / kFine, (high - low) / kFine, index);
+  Piece &piece = pieces[index], &part = pieces[other];
+  part = piece;
+  if (cell - piece.first < piece.last - cell)
+    part.last = piece.first = cell;
+  else
+    part.first = piece.last = cell;
+  std::fill(pieceAt.begin() + part.first, pieceAt.begin() + part.last, other);
 }
 
-/// Byte-exact record of what was ever written; full coarse cells need no look.
-void OnChipShadow::initialised(int64_t low, int64_t high, bool isWrite, CellConflict &conflict) {
-  int64_t per = coarse / kFine;
-  for (int64_t c = low / coarse; c * coarse < high; ++c) {
-    if (isFull[size_t(c)])
-      continue;
-    int64_t from = std::max(low, c * coarse), to = std::min(high, (c + 1) * coarse);
-    if (isWrite && to - from == coarse) {
-      isFull[size_t(c)] = 1;
-      continue;
-    }
-    bool isAll = true;
-    for (int64_t f = from / kFine; f * kFine < to; ++f) {
-      int64_t a = std::max(from - f * kFine, int64_t(0)), b = std::min(to - f * kFine, kFine);
-      uint32_t mask = uint32_t(((uint64_t(1) << (b - a)) - 1) << a);
-      uint32_t &bits = written[size_t(f)];
-      if (isWrite) {
-        bits |= mask;
-      } else if (mask & ~bits) {
-        conflict.isUninitialised = true;
-        conflict.uninitialisedAt = f * kFine;
-        bits |= mask; // told once
-      }
-    }
-    for (int64_t f = c * per; f < (c + 1) * per && isAll; ++f)
-      isAll = written[size_t(f)] == ~uint32_t(0);
-    isFull[size_t(c)] = isAll;
+/// Makes pieces that are alike one.
+void OnChipShadow::unite(uint32_t first, uint32_t last) {
+  uint32_t index = pieceAt[first], end = pieces[index].last;
+  if (end == last)
+    return;
+  for (uint32_t cell = end; cell < last; cell = pieces[pieceAt[cell]].last)
+    unused.push_back(pieceAt[cell]);
+  std::fill(pieceAt.begin() + end, pieceAt.begin() + last, index);
+  pieces[index].last = last;
+}
+
+/// Keeps the byte-exact record of what was ever written for a piece of an access to [low, high): it
+/// lies within the access or is a single cell.
+void OnChipShadow::initialised(Piece &piece, int64_t low, int64_t high, bool isWrite,
+                               CellConflict &conflict) {
+  if (piece.written == Written::All)
+    return;
+  int64_t begin = int64_t(piece.first) * kCell, end = int64_t(piece.last) * kCell;
+  bool isWhole = low <= begin && end <= high;
+  if (isWhole && isWrite) {
+    piece.written = Written::All;
+    return;
   }
+  if (isWhole && piece.written == Written::Nothing) {
+    conflict.isUninitialised = true;
+    conflict.uninitialisedAt = begin;
+    piece.written = Written::All; // told once
+    return;
+  }
+  int64_t from = std::max(low, begin) - begin, to = std::min(high, end) - begin;
+  uint32_t mask = uint32_t(((uint64_t(1) << (to - from)) - 1) << from);
+  uint32_t &bits = bytes[piece.first];
+  if (piece.written == Written::Nothing)
+    bits = 0;
+  if (!isWrite && (mask & ~bits)) {
+    conflict.isUninitialised = true;
+    conflict.uninitialisedAt = begin;
+  }
+  bits |= mask;
+  piece.written = bits == ~uint32_t(0) ? Written::All : Written::Partly;
 }
 
 void OnChipShadow::access(int64_t low, int64_t high, Pipe pipe, uint32_t tick,
                           const uint32_t *clock, bool isWrite, CellConflict &conflict) {
-  if (low >= high || size_t((high - 1) / coarse) >= cells.size())
+  if (low >= high || size_t((high - 1) / kCell) >= pieceAt.size())
     return;
-  if (uint16_t index = regionAt[size_t(low / kFine)]) {
-    Region &region = regions[index];
-    if (region.low == low && region.high == high)
-      return touch(region.cell, pipe, tick, clock, isWrite, conflict);
+  uint32_t first = uint32_t(low / kCell), last = uint32_t((high + kCell - 1) / kCell);
+  Piece &met = pieces[pieceAt[first]];
+  if (met.first == first && met.last == last && met.written == Written::All)
+    return touch(met.cell, pipe, tick, clock, isWrite, conflict);
+  // A cell that is covered in part stands alone.
+  uint32_t wholeFirst = uint32_t((low + kCell - 1) / kCell), wholeLast = uint32_t(high / kCell);
+  for (uint32_t cell = first; cell < last;) {
+    bool isWhole = cell >= wholeFirst && cell < wholeLast;
+    Piece &piece = pieces[pieceFrom(cell, isWhole ? wholeLast : cell + 1)];
+    touch(piece.cell, pipe, tick, clock, isWrite, conflict);
+    initialised(piece, low, high, isWrite, conflict);
+    cell = piece.last;
   }
-  used = std::max(used, high);
-  dissolve(low, high);
-  initialised(low, high, isWrite, conflict);
-  Cell before, after;
-  bool hasBefore = false;
-  for (int64_t c = low / coarse; c * coarse < high; ++c) {
-    size_t index = size_t(c);
-    bool isWhole = low <= c * coarse && high >= (c + 1) * coarse;
-    if (isWhole && !isSplit[index]) {
-      Cell &cell = cells[index];
-      if (hasBefore && cell == before) { // a tile's cells mostly look alike
-        cell = after;
-        continue;
-      }
-      before = cell;
-      touch(cell, pipe, tick, clock, isWrite, conflict);
-      after = cell;
-      hasBefore = true;
-      continue;
-    }
-    split(index);
-    int64_t from = std::max(low, c * coarse) / kFine;
-    int64_t to = (std::min(high, (c + 1) * coarse) + kFine - 1) / kFine;
-    for (int64_t f = from; f < to; ++f)
-      touch(fine[size_t(f)], pipe, tick, clock, isWrite, conflict);
-    if (isWhole && isWrite) { // one writer again
-      isSplit[index] = 0;
-      cells[index] = {epochOf(pipe, tick), {0, 0, 0}};
-    }
-  }
-  if (isWrite)
-    unite(low, high, {epochOf(pipe, tick), {0, 0, 0}});
+  if (isWrite && wholeFirst < wholeLast)
+    unite(wholeFirst, wholeLast);
 }
 
 /// The piece that starts at `cell` and ends no later than `last`.

@@ -35,14 +35,13 @@ struct CellConflict {
   }
 };
 
-/// Shadow of one on-chip memory. Three levels: a region is a run of bytes that was last written as
-/// a whole and only accessed as a whole since (tiles are whole buffers, so that is the rule); else
-/// there are coarse cells, each of which falls apart into 32-byte cells when an access covers part
-/// of it. One bit per byte tells whether it was ever written.
+/// Shadow of one on-chip memory in cells of 32 bytes. Neighbours with the same past form a piece:
+/// tiles are whole buffers, so that an access mostly meets one. An access that covers part of a
+/// piece cuts it, a write makes one piece of what it covers.
 class OnChipShadow {
 public:
-  /// Forgets everything; the cells keep their memory.
-  void reset(int64_t bytes, int64_t coarseBytes);
+  /// Forgets everything.
+  void reset(int64_t bytes);
 
   /// Checks and notes one access to [low, high) by an instruction on `pipe` whose clock, from this
   /// core's first lane on, is `clock`.
@@ -50,27 +49,22 @@ public:
               bool isWrite, CellConflict &conflict);
 
 private:
-  static constexpr int64_t kFine = 32;
-  struct Region {
-    int64_t low = 0, high = 0;
+  static constexpr int64_t kCell = 32;
+  enum class Written : uint8_t { Nothing, Partly, All };
+  struct Piece {
+    uint32_t first = 0, last = 0; ///< cells [first, last)
     Cell cell;
+    Written written = Written::Nothing; ///< Partly: one cell, whose bytes `bytes` tells
   };
-  int64_t coarse = 0;
-  int64_t used = 0;            ///< no cell from here on was touched since the reset
-  std::vector<Region> regions; ///< entry 0 unused
-  std::vector<uint16_t> freeRegions;
-  std::vector<uint16_t> regionAt; ///< per fine cell; 0 for none
-  std::vector<Cell> cells;
-  std::vector<uint8_t> isSplit, isFull; ///< per coarse cell; full: every byte was written
-  std::vector<Cell> fine;
-  std::vector<uint32_t> written; ///< per fine cell, one bit a byte
+  std::vector<uint32_t> pieceAt; ///< by cell
+  std::vector<Piece> pieces;
+  std::vector<uint32_t> unused; ///< pieces that are part of others now
+  std::vector<uint32_t> bytes;  ///< by cell, a bit for each byte that was written
 
-  void touch(Cell &cell, Pipe pipe, uint32_t tick, const uint32_t *clock, bool isWrite,
-             CellConflict &conflict);
-  void split(size_t index);
-  void dissolve(int64_t low, int64_t high);
-  void unite(int64_t low, int64_t high, const Cell &cell);
-  void initialised(int64_t low, int64_t high, bool isWrite, CellConflict &conflict);
+  uint32_t pieceFrom(uint32_t first, uint32_t last);
+  void cut(uint32_t index, uint32_t cell);
+  void unite(uint32_t first, uint32_t last);
+  void initialised(Piece &piece, int64_t low, int64_t high, bool isWrite, CellConflict &conflict);
 };
 
 /// Accesses to a stretch of GM.
