@@ -19,15 +19,34 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test" / "e2e"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import workloads
 
 from harness import Outcome, Program, bits, compile_kernel, randn
 from kernels import attention, example
+from test_elementwise import add
+from test_gemm import bias_relu
+from test_reduce import online_softmax
 
 RACES = ("read-after-write", "write-after-read", "write-after-write")
-#: Kernel -> (function, shapes of the inputs, fixed arguments). 44 blocks on 20 cores: each core has
-#: two at least, and every inner loop turns several times.
+#: Kernel -> (function, inputs as shapes or shapes with an element type, fixed arguments). 44 blocks
+#: on 20 cube cores or 88 on 40 vector cores: each core has two at least, and every inner loop turns
+#: several times.
 KERNELS: dict[str, Any] = {
+    "matmul": (
+        lambda: workloads.matmul,
+        [(352, 128), (128, 128)],
+        {"M": 352, "N": 128, "K": 128, "block_M": 32, "block_N": 32, "block_K": 32},
+    ),
+    "gemm_bias_relu": (
+        lambda: bias_relu,
+        [(352, 96), (96, 128), ((128,), np.float32)],
+        {"M": 352, "N": 128, "K": 96, "bm": 32, "bn": 32, "bk": 32},
+    ),
     "matmul_softmax": (
         lambda: example("matmul_softmax").matmul_softmax,
         [(1408, 96), (96, 96)],
@@ -42,6 +61,27 @@ KERNELS: dict[str, Any] = {
         lambda: attention,
         [(11, 128, 32), (11, 128, 32), (11, 128, 32)],
         {"heads": 11, "block_q": 32, "block_k": 32, "causal": True, "stages": 2},
+    ),
+    "add": (
+        lambda: add,
+        [(176, 256), (176, 256)],
+        {"bm": 16, "bn": 32, "dtype": "float16"},
+    ),
+    "softmax": (
+        lambda: workloads.softmax,
+        [((704, 96), np.float32)],
+        {"M": 704, "N": 96, "block_M": 8},
+    ),
+    "online_softmax": (lambda: online_softmax, [(704, 96)], {"rows": 8, "cols": 32}),
+    "rms_norm": (
+        lambda: workloads.rms_norm,
+        [((704, 96), np.float32)],
+        {"M": 704, "N": 96, "block_M": 8},
+    ),
+    "column_sum": (
+        lambda: workloads.column_sum,
+        [((64, 2816), np.float32)],
+        {"M": 64, "N": 2816, "block_M": 16, "block_N": 32},
     ),
 }
 
@@ -122,7 +162,10 @@ def judge(program: Program, good: Outcome, number: int, seeds: int) -> Mutant:
 def score(name: str, seeds: int = 20, level: int = 2, every: int = 1) -> Score:
     """Judges every `every`-th mutant of a kernel."""
     make, shapes, fixed = KERNELS[name]
-    inputs = [randn(shape, seed=number + 1) for number, shape in enumerate(shapes)]
+    inputs = []
+    for number, entry in enumerate(shapes):
+        shape, dtype = entry if isinstance(entry[0], tuple) else (entry, np.float16)
+        inputs.append(randn(shape, dtype, number + 1))
     program = Program(compile_kernel(make(), inputs, fixed, level), inputs)
     good = program.good(check=True)
     points = range(0, len(program.kernel.sync_points), every)

@@ -141,6 +141,24 @@ def rms_norm(M, N, block_M, dtype="float32"):
 
 
 @tilelang.jit(out_idx=[-1])
+def column_sum(M, N, block_M, block_N, dtype="float32"):
+    """Sums over rows, one stripe of columns per program."""
+
+    @T.prim_func
+    def main(X: T.Tensor((M, N), dtype), Y: T.Tensor((N,), dtype)):
+        with T.Kernel(T.ceildiv(N, block_N), threads=128) as bx:
+            x = T.alloc_shared((block_M, block_N), dtype)
+            total = T.alloc_fragment((block_N,), dtype)
+            T.clear(total)
+            for k in T.Pipelined(T.ceildiv(M, block_M), num_stages=2):
+                T.copy(X[k * block_M, bx * block_N], x)
+                T.reduce_sum(x, total, dim=0, clear=False)
+            T.copy(total, Y[bx * block_N])
+
+    return main
+
+
+@tilelang.jit(out_idx=[-1])
 def attention(heads, length, dim, block_M=64, block_N=64, stages=2):
     """Flash attention without a mask, one head and one block of rows per program."""
     scale = (1.0 / dim) ** 0.5 * 1.44269504

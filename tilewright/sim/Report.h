@@ -23,10 +23,10 @@ struct Place {
 struct FindingReport {
   std::string kind; ///< read-after-write, deadlock, ...
   std::string tool; ///< racecheck, memcheck, initcheck, synccheck, assert or watchdog
-  std::string message;
-  std::string memory; ///< the buffers or the tensor, empty where none is concerned
-  std::string edge;   ///< what would put it right: the missing flag, barrier or signal
-  Place location, otherLocation;
+  std::string message = {};
+  std::string memory = {}; ///< the buffers or the tensor, empty where none is concerned
+  std::string edge = {};   ///< what would put it right: the missing flag, barrier or signal
+  Place location = {}, otherLocation = {};
   int64_t block = -1, count = 1;
 };
 
