@@ -21,8 +21,8 @@ struct Place {
 
 /// A fault of the kernel.
 struct FindingReport {
-  std::string kind; ///< read-after-write, deadlock, ...
-  std::string tool; ///< racecheck, memcheck, initcheck, synccheck, assert or watchdog
+  std::string kind = {}; ///< read-after-write, deadlock, ...
+  std::string tool = {}; ///< racecheck, memcheck, initcheck, synccheck, assert or watchdog
   std::string message = {};
   std::string memory = {}; ///< the buffers or the tensor, empty where none is concerned
   std::string edge = {};   ///< what would put it right: the missing flag, barrier or signal
