@@ -92,6 +92,18 @@ nb::dict parameter(const driver::Parameter &value) {
   return result;
 }
 
+nb::dict limits(const sim::Limits &value) {
+  nb::dict result;
+  result["flops"] = value.flops;
+  result["read_bytes"] = value.readBytes;
+  result["written_bytes"] = value.writtenBytes;
+  result["cube_us"] = value.cubeMicroseconds;
+  result["memory_us"] = value.memoryMicroseconds;
+  result["pipe"] = value.pipe;
+  result["pipe_us"] = value.pipeMicroseconds;
+  return result;
+}
+
 nb::dict timing(const sim::LaunchReport &value) {
   nb::dict result;
   result["name"] = value.name;
@@ -111,6 +123,8 @@ nb::dict timing(const sim::LaunchReport &value) {
   for (const auto &[where, cycles] : value.lineCycles)
     lines.append(nb::make_tuple(location(where), cycles));
   result["line_cycles"] = lines;
+  if (value.limits)
+    result["limits"] = limits(*value.limits);
   return result;
 }
 
@@ -176,6 +190,15 @@ std::vector<driver::Argument> arguments(const nb::sequence &list) {
   return result;
 }
 
+nb::tuple compiled(const driver::CompileResult &result) {
+  nb::list diagnostics;
+  for (const driver::Diagnostic &entry : result.diagnostics)
+    diagnostics.append(diagnostic(entry));
+  nb::object kernel =
+      result.kernel ? nb::cast(std::const_pointer_cast<Kernel>(result.kernel)) : nb::none();
+  return nb::make_tuple(kernel, diagnostics);
+}
+
 nb::tuple compile(nb::handle module, const std::string &chip, int optLevel, bool strict,
                   bool verifyEach, const std::string &dumpDir, std::vector<std::string> disable,
                   bool interpretOnly, const std::string &cacheFolder, uint64_t cacheBytes) {
@@ -195,12 +218,16 @@ nb::tuple compile(nb::handle module, const std::string &chip, int optLevel, bool
     nb::gil_scoped_release release;
     result = driver::compile(std::move(handle), options);
   }
-  nb::list diagnostics;
-  for (const driver::Diagnostic &entry : result.diagnostics)
-    diagnostics.append(diagnostic(entry));
-  nb::object kernel =
-      result.kernel ? nb::cast(std::const_pointer_cast<Kernel>(result.kernel)) : nb::none();
-  return nb::make_tuple(kernel, diagnostics);
+  return compiled(result);
+}
+
+nb::tuple recompile(const Kernel &kernel, const std::vector<std::string> &disable) {
+  driver::CompileResult result;
+  {
+    nb::gil_scoped_release release;
+    result = kernel.recompile(disable);
+  }
+  return compiled(result);
 }
 
 driver::Data dataOption(const std::string &text) {
@@ -216,7 +243,8 @@ driver::Data dataOption(const std::string &text) {
 nb::dict run(const Kernel &kernel, const nb::sequence &list, const std::string &engine,
              const std::string &stage, bool time, bool check, std::optional<uint64_t> delaySeed,
              const std::string &traceFile, int numThreads, int mutant, bool holdProducer,
-             int64_t maxInstructions, const std::string &data, const std::string &chip, bool json) {
+             int64_t maxInstructions, const std::string &data, const std::string &chip, bool json,
+             bool limits) {
   if (engine != "simulator" && engine != "interpreter")
     throw nb::value_error("engine must be 'simulator' or 'interpreter'");
   driver::RunOptions options;
@@ -224,6 +252,7 @@ nb::dict run(const Kernel &kernel, const nb::sequence &list, const std::string &
   options.stage = stage;
   options.time = time;
   options.check = check;
+  options.limits = limits;
   options.delaySeed = delaySeed;
   options.traceFile = traceFile;
   options.numThreads = numThreads;
@@ -314,7 +343,10 @@ void defineDriver(nb::module_ &m) {
       .def("run", &run, "arguments"_a, "engine"_a = "simulator", "stage"_a = "", "time"_a = false,
            "check"_a = false, "delay_seed"_a.none() = nb::none(), "trace_file"_a = "",
            "num_threads"_a = 0, "mutant"_a = -1, "hold_producer"_a = false,
-           "max_instructions"_a = 0, "data"_a = "always", "chip"_a = "", "json"_a = false)
+           "max_instructions"_a = 0, "data"_a = "always", "chip"_a = "", "json"_a = false,
+           "limits"_a = false)
+      .def("recompile", &recompile, "disable"_a,
+           "The kernel with more stages switched off: as `compile` returns it.")
       .def("text", &Kernel::text)
       .def("stages", &Kernel::stages)
       .def("sync_points",
@@ -360,6 +392,7 @@ void defineDriver(nb::module_ &m) {
         return info;
       },
       "chip"_a, "Core counts, clock and memory sizes of a chip; ValueError for an unknown one.");
+  m.def("switch_names", &driver::switchNames, "What `disable` of `compile` knows.");
   m.def("version", &driver::versionText);
   m.def("write_sarif", &writeSarif, "findings"_a, "version"_a, "path"_a,
         "Writes findings of reports as SARIF 2.1.0; what went wrong, empty when nothing did.");

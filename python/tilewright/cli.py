@@ -11,12 +11,18 @@ import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from . import __version__
 from .env import ENGINES, PREFIX
 from .errors import MissingTorchError, TilewrightError
 
+#: Commands that run a script; the words after its name are the script's own.
+SCRIPTED = ("run", "explain", "bug-report")
+TAKES_VALUE = (
+    *("--chip", "--sarif", "--delay", "--trace", "--dump-ir", "--engine", "--opt-level"),
+    *("-o", "--output"),
+)
 PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -39,13 +45,8 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"tilewright {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="command")
-    run = commands.add_parser(
-        "run",
-        help="run a TileLang script or module, unmodified, on the simulated NPU",
-        usage="tilewright run [options] (script.py | -m module) [arguments]",
-    )
-    run.add_argument(
-        "--chip", help="chip to compile for and simulate (default 910b3), or a chip file"
+    run = scripted(
+        commands, "run", "run a TileLang script or module, unmodified, on the simulated NPU"
     )
     run.add_argument("--time", action="store_true", help="print predicted times of every launch")
     run.add_argument(
@@ -58,35 +59,62 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--trace", metavar="FILE", help="write a Perfetto trace of every kernel run")
     run.add_argument("--dump-ir", metavar="DIR", help="write the IR of every stage")
     run.add_argument("--engine", choices=ENGINES, help="what runs the kernels (default simulator)")
-    run.add_argument(
-        "--opt-level", type=int, choices=(0, 2), help="0: the plain form of every stage"
+    explain = scripted(
+        commands, "explain", "run a script and say what limits each of its kernels, and why"
     )
-    run.add_argument("-m", dest="module", action="store_true", help="the next word names a module")
-    run.add_argument("target", help=argparse.SUPPRESS)
-    commands.add_parser("doctor", help="say what is installed and what is missing")
+    explain.add_argument(
+        "--json",
+        action="store_true",
+        help="print JSON; the script's own output goes to the error stream",
+    )
+    explain.add_argument(
+        "--ablate", action="store_true", help="also compile without each automatic stage in turn"
+    )
+    report = scripted(
+        commands, "bug-report", "run a script and write all that is needed to run it again to a zip"
+    )
+    report.add_argument(
+        "-o", "--output", metavar="FILE", help="the zip (default tilewright-report-<script>.zip)"
+    )
+    report.add_argument("--data", action="store_true", help="the tensors of kernel calls too")
+    report.add_argument("--check", action="store_true", help="look for races and other faults")
+    commands.add_parser("doctor", help="say what is installed, what is missing and what to do")
+    for command in (run, explain, report):
+        script_words(command)
     return top
 
 
-def split(words: list[str]) -> tuple[list[str], list[str]]:
-    """Words up to the script or module of `run`, and those that are for the script itself."""
-    if not words or words[0] != "run":
-        return words, []
-    takes_value = (
-        "--chip",
-        "--sarif",
-        "--delay",
-        "--trace",
-        "--dump-ir",
-        "--engine",
-        "--opt-level",
+def scripted(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
+    """A command that runs a script under options of the compiler."""
+    usage = f"tilewright {name} [options] (script.py | -m module) [arguments]"
+    command: argparse.ArgumentParser = commands.add_parser(name, help=text, usage=usage)
+    command.add_argument(
+        "--chip", help="chip to compile for and simulate (default 910b3), or a chip file"
     )
+    return command
+
+
+def script_words(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--opt-level", type=int, choices=(0, 2), help="0: the plain form of every stage"
+    )
+    command.add_argument(
+        "-m", dest="module", action="store_true", help="the next word names a module"
+    )
+    command.add_argument("target", help=argparse.SUPPRESS)
+
+
+def split(words: list[str]) -> tuple[list[str], list[str]]:
+    """Words up to the script or module of a command, and those that are for the script itself."""
+    if not words or words[0] not in SCRIPTED:
+        return words, []
     at = 1
     while at < len(words):
         word = words[at]
         if word == "-m" or not word.startswith("-"):
             end = at + (2 if word == "-m" else 1)
             return words[:end], words[end:]
-        at += 2 if word in takes_value else 1
+        at += 2 if word in TAKES_VALUE else 1
     return words, []
 
 
@@ -99,22 +127,36 @@ def main(argv: Sequence[str] | None = None) -> int:
         from .report.doctor import doctor
 
         return doctor()
-    return run(options)
+    if options.command == "bug-report":
+        from .report.bug_report import bug_report
+
+        return bug_report(options)
+    return explain(options) if options.command == "explain" else run(options)
+
+
+def explain(options: argparse.Namespace) -> int:
+    """Runs a script and prints what limits its kernels. The exit code is the script's."""
+    from .report import session
+    from .report.explain import Explainer
+
+    explainer = Explainer(ablate=options.ablate)
+    session.observers.append(explainer)
+    with contextlib.redirect_stdout(sys.stderr) if options.json else contextlib.nullcontext():
+        code = run(options)
+    print(explainer.to_json() if options.json else explainer.text())
+    return code
 
 
 def set_environment(options: argparse.Namespace) -> None:
     """Makes the options hold for every kernel and child process: environment variables."""
-    values = {
-        "CHIP": options.chip,
-        "TIME": "1" if options.time else None,
-        "CHECK": "1" if options.check or options.sarif else None,
-        "DELAY": options.delay,
-        "TRACE": options.trace and os.path.abspath(options.trace),
-        "DUMP_IR": options.dump_ir and os.path.abspath(options.dump_ir),
-        "ENGINE": options.engine,
-        "OPT_LEVEL": options.opt_level,
-        "RUN": "1",
-    }
+    given = vars(options)
+    if given.get("sarif"):
+        given["check"] = True
+    values = {name: given.get(name.lower()) for name in ("CHIP", "DELAY", "ENGINE", "OPT_LEVEL")}
+    values |= {name: "1" if given.get(name.lower()) else None for name in ("TIME", "CHECK")}
+    for name in ("TRACE", "DUMP_IR"):
+        values[name] = given.get(name.lower()) and os.path.abspath(given[name.lower()])
+    values["RUN"] = "1"
     for name, value in values.items():
         if value is not None:
             os.environ[PREFIX + name] = str(value)
@@ -126,7 +168,7 @@ def set_environment(options: argparse.Namespace) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Runs a script or module as `python` would. The exit code is its own, or 2 after findings."""
-    sarif = options.sarif and os.path.abspath(options.sarif)
+    sarif = getattr(options, "sarif", None) and os.path.abspath(options.sarif)
     set_environment(options)
     from . import compat
 

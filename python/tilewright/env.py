@@ -7,6 +7,13 @@ import os
 from dataclasses import dataclass
 
 PREFIX = "TILEWRIGHT_"
+DEFAULT_CHIP = "910b3"
+#: Everything that may stand behind the prefix. RUN: set by `tilewright run` for its children.
+VARIABLES = (
+    *("CHIP", "OPT_LEVEL", "STRICT", "VERIFY_EACH", "DUMP_IR", "DISABLE", "ENGINE", "STAGE"),
+    *("MODE", "TIME", "CHECK", "DELAY", "TRACE", "NUM_THREADS", "MAX_INSTRUCTIONS", "RUN"),
+    *("CACHE", "CACHE_DIR", "CACHE_MB"),
+)
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"", "0", "false", "no", "off"}
 ENGINES = ("simulator", "interpreter")
@@ -93,7 +100,7 @@ def compile_settings(strict: bool = False) -> CompileSettings:
     _refuse_expert_mode()
     disable = os.environ.get(PREFIX + "DISABLE", "")
     interpreter = _choice("ENGINE", ENGINES) == "interpreter"
-    chip = os.environ.get(PREFIX + "CHIP", "").strip() or "910b3"
+    chip = os.environ.get(PREFIX + "CHIP", "").strip() or DEFAULT_CHIP
     return CompileSettings(
         chip=chip,
         opt_level=_integer("OPT_LEVEL", 2) or 0,
@@ -143,3 +150,9 @@ def run_settings() -> RunSettings:
         num_threads=_integer("NUM_THREADS", 0) or 0,
         max_instructions=_integer("MAX_INSTRUCTIONS", 0) or 0,
     )
+
+
+def __getattr__(name: str) -> str:
+    if name == "TILELANG_CACHE_DIR":
+        return cache_settings().folder
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

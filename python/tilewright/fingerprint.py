@@ -65,7 +65,7 @@ class Identity:
 
 
 @functools.cache
-def _is_fixed_file(path: str) -> bool:
+def is_fixed_file(path: str) -> bool:
     """Whether a file belongs to an installed package or to tilewright."""
     if path.startswith("<frozen"):
         return True
@@ -80,7 +80,7 @@ def _is_fixed_module(module: types.ModuleType) -> bool:
     path = next(filter(None, paths), None)
     if path is None:  # built into the interpreter, or made by the program
         return getattr(module, "__spec__", None) is not None
-    return _is_fixed_file(path)
+    return is_fixed_file(path)
 
 
 def _is_fixed_class(kind: type) -> bool:
@@ -99,8 +99,8 @@ def _code_names(code: types.CodeType) -> Iterator[str]:
             yield constant
 
 
-def _source_names(function: types.FunctionType) -> Iterator[str]:
-    """Names of the source: annotations of local names are in no code object."""
+def _annotation_names(function: types.FunctionType) -> Iterator[str]:
+    """Names in annotations, which the front end reads from the source: code has not all of them."""
     from .errors import CompileError
     from .frontend import source
 
@@ -109,13 +109,14 @@ def _source_names(function: types.FunctionType) -> Iterator[str]:
     except CompileError:
         return
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            yield node.id
-        elif isinstance(node, ast.Attribute):
-            yield node.attr
-        for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None)):
-            if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-                yield from _WORD.findall(annotation.value)
+        for root in (getattr(node, "annotation", None), getattr(node, "returns", None)):
+            for part in ast.walk(root) if root is not None else ():
+                if isinstance(part, ast.Name):
+                    yield part.id
+                elif isinstance(part, ast.Attribute):
+                    yield part.attr
+                elif isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    yield from _WORD.findall(part.value)
 
 
 def names_of(function: types.FunctionType, is_traced: bool) -> frozenset[str]:
@@ -126,7 +127,7 @@ def names_of(function: types.FunctionType, is_traced: bool) -> frozenset[str]:
         return known[1]
     found = set(_code_names(code))
     if is_traced:
-        found.update(_source_names(function))
+        found.update(_annotation_names(function))
     names = frozenset(found)
     _names[id(code), is_traced] = code, names
     return names
@@ -257,7 +258,7 @@ class Fingerprint:
                 parts.append(self.freeze(cell.cell_contents))
             except ValueError:  # not bound yet
                 parts.append(None)
-        if _is_fixed_file(code.co_filename):
+        if is_fixed_file(code.co_filename):
             return tuple(parts)
         names = names_of(function, is_traced)
         self.names |= names

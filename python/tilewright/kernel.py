@@ -320,6 +320,10 @@ class Kernel:
                 stem, dot, suffix = trace_file.rpartition(".")
                 trace_file = f"{stem}.{count}{dot}{suffix}" if dot else f"{trace_file}.{count}"
         options = {} if timing is None or timing.with_data else {"data": "when-needed"}
+        if engine == "simulator" and any(o.wants_limits for o in session.observers):
+            time, options["limits"] = True, True
+        for observer in session.observers:
+            observer.before(self, arguments)
         report = self.core.run(
             arguments,
             **options,
@@ -335,6 +339,8 @@ class Kernel:
         self._tell(report, settings)
         if not report["ok"]:
             raise RunError(self._stopped(report))
+        for observer in session.observers:
+            observer.after(self, arguments, report)
         if timing is not None:
             for launch in report["launches"]:
                 timing.milliseconds += launch_milliseconds(launch)

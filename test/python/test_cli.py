@@ -24,7 +24,7 @@ def script(tmp_path, text: str) -> str:
 def test_version_and_doctor():
     assert call("--version").stdout.startswith("tilewright ")
     done = call("doctor")
-    assert done.returncode == 0 and "extension:" in done.stdout
+    assert done.returncode == 0 and "compiler: tilewright" in done.stdout
 
 
 def test_import_is_light():

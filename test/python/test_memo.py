@@ -332,6 +332,14 @@ def test_what_is_too_large_to_compare_is_not_remembered(module):
     assert users.make(4) is not users.make(4)
 
 
+def test_local_names_are_not_global_ones(module):
+    """The large array has the name of a tile."""
+    text = HEAD + "import numpy\na = numpy.ones(100_000)\n" + KERNEL.format(size="a[0]")
+    users = module("users", text.replace("        with T.", "        a = [1]\n        with T."))
+    kernel = users.make(4)
+    assert users.make(4) is kernel
+
+
 def test_things_that_refer_to_themselves(module):
     users = user(module, "N = [1]\nN.append(N)\nclass C: pass\nc = C()\nc.me = c", "N[1][1][0]")
     kernel = users.make(4)

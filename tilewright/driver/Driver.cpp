@@ -29,10 +29,20 @@ using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::driver;
 
-/// Everything about a compiled kernel. The modules are only read after compile(), under `mutex`
-/// where MLIR may intern.
-struct Kernel::Impl : Compiled {
+namespace {
+
+/// A context, which kernels made of one module have in common. It is not made for several threads,
+/// and looking at a type may ask it: whoever touches a module holds the mutex.
+struct Shared {
   std::unique_ptr<MLIRContext> context;
+  std::mutex mutex;
+};
+
+} // namespace
+
+/// Everything about a compiled kernel. The modules are only read after compile().
+struct Kernel::Impl : Compiled {
+  std::shared_ptr<Shared> shared;             ///< outlives the modules
   mutable OwningOpRef<ModuleOp> built, final; ///< `npuText` stands for the final one after a hit
   CompileOptions options;
   passes::PipelineOptions pipeline;
@@ -41,7 +51,6 @@ struct Kernel::Impl : Compiled {
   std::unique_ptr<HostProgram> host;
   CacheUse cacheUse = CacheUse::Off;
   std::string cacheProblem;
-  mutable std::mutex mutex;
 
   bool build(DiagnosticCollector &collector);
   bool buildOrLoad(const std::string &chipText, DiagnosticCollector &collector,
@@ -204,9 +213,19 @@ bool Kernel::Impl::buildOrLoad(const std::string &chipText, DiagnosticCollector 
   return true;
 }
 
-CompileResult driver::compile(std::unique_ptr<builder::ModuleHandle> handle,
-                              const CompileOptions &options) {
+/// compile() in a context that the caller has locked or has to itself.
+static CompileResult compileModule(std::shared_ptr<Shared> shared, OwningOpRef<ModuleOp> module,
+                                   const CompileOptions &options) {
   CompileResult result;
+  for (const std::string &name : options.disable)
+    if (!llvm::is_contained(switchNames(), name)) {
+      result.diagnostics.push_back({Severity::Error,
+                                    "there is no stage '" + name + "' to switch off; there are " +
+                                        llvm::join(switchNames(), ", "),
+                                    {},
+                                    {}});
+      return result;
+    }
   auto impl = std::make_unique<Kernel::Impl>();
   impl->options = options;
   impl->pipeline = pipelineOptions(options);
@@ -216,13 +235,11 @@ CompileResult driver::compile(std::unique_ptr<builder::ModuleHandle> handle,
     return result;
   }
   impl->chip = chip.machine;
-  impl->built = handle->module->clone();
-  impl->final = std::move(handle->module);
-  impl->context = std::move(handle->context);
-  impl->context->disableMultithreading();
-  impl->context->printOpOnDiagnostic(false);
+  impl->built = module->clone();
+  impl->final = std::move(module);
+  impl->shared = std::move(shared);
 
-  DiagnosticCollector collector(*impl->context, result.diagnostics, impl->remarks);
+  DiagnosticCollector collector(*impl->shared->context, result.diagnostics, impl->remarks);
   func::FuncOp function = hostFunction(*impl->built);
   if (!function || failed(verify(*impl->built)))
     return result;
@@ -238,6 +255,23 @@ CompileResult driver::compile(std::unique_ptr<builder::ModuleHandle> handle,
     return result;
   result.kernel = std::make_shared<const Kernel>(std::move(impl));
   return result;
+}
+
+CompileResult driver::compile(std::unique_ptr<builder::ModuleHandle> handle,
+                              const CompileOptions &options) {
+  auto shared = std::make_shared<Shared>();
+  shared->context = std::move(handle->context);
+  shared->context->disableMultithreading();
+  shared->context->printOpOnDiagnostic(false);
+  return compileModule(shared, std::move(handle->module), options);
+}
+
+CompileResult Kernel::recompile(const std::vector<std::string> &disable) const {
+  CompileOptions options = impl->options;
+  options.disable.insert(options.disable.end(), disable.begin(), disable.end());
+  options.dumpDir.clear();
+  std::lock_guard<std::mutex> lock(impl->shared->mutex);
+  return compileModule(impl->shared, impl->built->clone(), options);
 }
 
 Kernel::Kernel(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
@@ -287,9 +321,7 @@ RunReport Kernel::Impl::interpret(const std::vector<Argument> &arguments,
                                   const std::map<std::string, int64_t> &symbols,
                                   const RunOptions &run) const {
   RunReport report;
-  // All of it under the lock: the context is not made for several threads, and looking at a type
-  // may ask it.
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(shared->mutex);
   OwningOpRef<ModuleOp> module = moduleAfter(run.stage);
   if (!module) {
     report.ok = false;
@@ -389,6 +421,7 @@ RunReport Kernel::Impl::runLaunches(const std::vector<Argument> &arguments,
     sim::RunOptions options;
     options.time = run.time || !run.traceFile.empty();
     options.timeOnly = !hasData;
+    options.limits = run.limits;
     options.check = run.check;
     options.trace = !run.traceFile.empty();
     options.delaySeed = run.delaySeed;
@@ -425,7 +458,7 @@ RunReport Kernel::Impl::runLaunches(const std::vector<Argument> &arguments,
 std::vector<std::string> Kernel::stages() const { return stageNames(impl->pipeline); }
 
 std::string Kernel::text(const std::string &stage) const {
-  std::lock_guard<std::mutex> lock(impl->mutex);
+  std::lock_guard<std::mutex> lock(impl->shared->mutex);
   if (stage == "program") {
     std::string result;
     for (const to_sim::LaunchProgram &launch : impl->launches)
@@ -459,6 +492,8 @@ std::vector<SyncPoint> Kernel::syncPoints() const {
       });
   return points;
 }
+
+const std::vector<std::string> &driver::switchNames() { return passes::switchNames(); }
 
 std::map<std::string, double> driver::chipInfo(const std::string &nameOrPath, std::string &error) {
   machine::LoadResult loaded = machine::loadChip(nameOrPath);

@@ -93,6 +93,7 @@ struct RunOptions {
   Engine engine = Engine::Simulator;
   std::string stage; ///< interpreter: name of the pass after which the IR is taken; empty: as built
   bool time = false, check = false;
+  bool limits = false;      ///< with `time`: lower bounds of each launch's time
   Data data = Data::Always; ///< simulator; with `check`, `delaySeed` or a mutant always
   std::string chip;         ///< simulator: run on this one instead, if the memory plan fits it
   std::optional<uint64_t> delaySeed;
@@ -125,6 +126,8 @@ struct Statement {
   SourceLocation location;
 };
 
+struct CompileResult;
+
 /// A compiled kernel: a host program with its launches. Immutable and safe to run from several
 /// threads.
 class Kernel {
@@ -152,6 +155,9 @@ public:
   /// Runs with all parameters given, outputs too. Blocking; errors are in the report.
   RunReport run(const std::vector<Argument> &arguments, const RunOptions &options) const;
 
+  /// Compiles the module as built once more with the stages of `disable` switched off too.
+  CompileResult recompile(const std::vector<std::string> &disable) const;
+
   /// IR text after a stage: "tile" (as built), a pass name, "npu" (final), "program" (simulator
   /// code). Empty for an unknown stage; `stages()` lists them in order.
   std::string text(const std::string &stage) const;
@@ -171,6 +177,9 @@ struct CompileResult {
 
 /// Compiles the function in `module` (taken over). Never aborts on user input.
 CompileResult compile(std::unique_ptr<builder::ModuleHandle> module, const CompileOptions &options);
+
+/// Names that CompileOptions::disable knows.
+const std::vector<std::string> &switchNames();
 
 /// Core counts, clock (MHz) and memory sizes (bytes) of a chip, by key; `error` says why there are
 /// none.

@@ -57,6 +57,7 @@ const std::vector<Field> &fields() {
       {"l2_sector_bytes", &Machine::l2SectorBytes, 32, 65536},
       {"l2_ways", &Machine::l2Ways, 1, 64},
       {"hbm_bytes_per_cycle", &Machine::hbmBytesPerCycle, 1, 1e6},
+      {"hbm_peak_bytes_per_cycle", &Machine::hbmPeakBytesPerCycle, 1, 1e6},
       {"hbm_evict_factor", &Machine::hbmEvictFactor, 0, 100},
       {"hbm_row_overhead_aic", &Machine::hbmRowOverheadAic, 0, 1e5},
       {"hbm_row_overhead_aiv", &Machine::hbmRowOverheadAiv, 0, 1e5},

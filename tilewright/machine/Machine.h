@@ -28,7 +28,8 @@ struct Machine {
   int64_t l2Bytes = 0;
   double l2EffectiveFraction = 0, l2BytesPerCycle = 0;
   int l2LineBytes = 512, l2SectorBytes = 128, l2Ways = 16;
-  double hbmBytesPerCycle = 0, hbmEvictFactor = 0, hbmRowOverheadAic = 0, hbmRowOverheadAiv = 0;
+  double hbmBytesPerCycle = 0, hbmPeakBytesPerCycle = 0, hbmEvictFactor = 0, hbmRowOverheadAic = 0,
+         hbmRowOverheadAiv = 0;
   double unalignedLineFactor = 0, singleCoreHbmBytesPerCycle = 0;
 
   // pipes

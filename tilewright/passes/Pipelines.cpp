@@ -10,6 +10,12 @@ using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::passes;
 
+/// Plain forms: scalar loops; one vector core; one slot a tile; barriers everywhere.
+const std::vector<std::string> &passes::switchNames() {
+  static const std::vector<std::string> names = {"vectorize", "split-rows", "pipeline", "sync"};
+  return names;
+}
+
 std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
   std::vector<Stage> stages;
   auto onFunctions = [&](StringRef name, std::function<std::unique_ptr<Pass>()> create) {

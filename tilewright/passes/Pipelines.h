@@ -15,8 +15,7 @@ struct PipelineOptions {
   int optLevel = 2;                 ///< 0: the plain form of every stage
   bool verify = false;              ///< run the independent checkers too
   bool strict = false;              ///< no change of rounding but the partial product
-  std::vector<std::string> disable; ///< stages by name: "vectorize" (scalar loops), "split-rows",
-                                    ///< "pipeline", "sync" (barriers everywhere)
+  std::vector<std::string> disable; ///< stages to leave out or plain, of switchNames()
   bool forceSplitRows = false;      ///< cut vector work over two cores at level 0 too
 
   bool has(llvm::StringRef stage) const {
@@ -30,6 +29,9 @@ struct Stage {
   std::string name; ///< the pass's flag
   std::function<void(mlir::OpPassManager &)> add;
 };
+
+/// What PipelineOptions::disable knows.
+const std::vector<std::string> &switchNames();
 
 /// The only ordered list of passes: from tile as built to npu, planned and synchronised, which is
 /// what is simulated and exported. Everything keeps the interpreter's result bit for bit but

@@ -3,6 +3,7 @@
 
 #include "tilewright/sim/Clock.h"
 #include "tilewright/sim/EngineGroup.h"
+#include "tilewright/sim/Limits.h"
 
 #include <algorithm>
 #include <atomic>
@@ -367,6 +368,8 @@ RunResult tilewright::sim::run(const Program &program, const std::vector<TensorA
       return result;
     result.cores.clear(); // the clock lists them itself
     timeLaunch(program, records, chip, options.trace, result);
+    if (options.limits)
+      result.limits = limitsOf(records, result.timing, chip);
   } catch (const std::bad_alloc &) {
     result.ok = false;
     result.error = "out of memory";

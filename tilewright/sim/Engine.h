@@ -39,6 +39,7 @@ struct RunOptions {
   /// `needsData`. Not together with `check`, `delaySeed` or `mutation`, which win.
   bool timeOnly = false;
   bool check = false;                ///< happens-before checker, uninitialised reads, bounds
+  bool limits = false;               ///< with `time`: lower bounds of the time too
   bool trace = false;                ///< keep the clock's events for a trace file
   std::optional<uint64_t> delaySeed; ///< let instructions take effect out of program order
   std::optional<Mutation> mutation;  ///< testing the checker: break one synchronisation instruction
@@ -88,6 +89,19 @@ struct Timing {
   uint64_t workspaceReadBytes = 0, workspaceWriteBytes = 0; ///< exchange between AIC and AIV
 };
 
+/// Two lower bounds of a launch's time. The roofline knows the work alone: the cube at its peak
+/// rate on all cores, each byte of GM moved once at the memory's nominal rate. The other one knows
+/// the program as well: the pipe that is busiest on the mean core, which no order of the same
+/// instructions beats.
+struct Limits {
+  double flops = 0; ///< of the cube: two per multiply-add of each tile
+  /// Of GM without the workspace, each byte once; what the launch reads back is not read.
+  uint64_t readBytes = 0, writtenBytes = 0;
+  double cubeMicroseconds = 0, memoryMicroseconds = 0; ///< the roofline is the larger one
+  std::string pipe;                                    ///< "AIC MTE2", "HBM": what binds
+  double pipeMicroseconds = 0;
+};
+
 /// One interval of the trace.
 struct TraceEvent {
   int32_t core = 0; ///< index into RunResult::cores
@@ -108,7 +122,8 @@ struct RunResult {
   int32_t errorLocation = -1; ///< index into Program::locations
   bool needsData = false;     ///< the error is that times depend on data that a run would compute
   std::vector<Finding> findings;
-  Timing timing; ///< valid when asked for
+  Timing timing;                ///< valid when asked for
+  std::optional<Limits> limits; ///< when asked for
   std::vector<TraceCore> cores;
   std::vector<TraceEvent> trace;
   std::string printed;              ///< output of Print, in logical block order

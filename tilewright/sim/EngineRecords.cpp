@@ -120,8 +120,12 @@ void Group::recordIssue(CoreRun &core, const Prepared &prepared) {
 
   if (op.op == TileOp::Mmad) {
     int64_t k = op.operands[1].sizes[op.flags & kTransposeA ? 0 : 1];
-    MmadCost cost = mmadCost(op.operands[0].sizes[0], op.operands[0].sizes[1], k,
-                             op.operands[1].type, launch.chip);
+    int64_t m = op.operands[0].sizes[0], n = op.operands[0].sizes[1];
+    unsigned bytes = byteSize(op.operands[1].type);
+    MmadCost cost = mmadCost(m, n, k, op.operands[1].type, launch.chip);
+    (bytes == 1   ? core.records.macs8
+     : bytes == 2 ? core.records.macs16
+                  : core.records.macs32) += double(m) * double(n) * double(k);
     record.kind = RecordKind::Mmad;
     record.cycles = float(cost.cube);
     record.mte1Cycles = float(cost.mte1);

@@ -58,6 +58,7 @@ struct CoreRecords {
   int32_t group = 0; ///< AIC number (mixed, cube) or AIV number (vector)
   int32_t sub = 0;   ///< AIV of a mixed group: 0 or 1
   std::vector<Record> records;
+  double macs8 = 0, macs16 = 0, macs32 = 0; ///< multiply-adds of Mmads, by bits of an operand
 };
 
 } // namespace tilewright::sim

@@ -74,6 +74,7 @@ LaunchReport timingOf(const Program &program, const RunResult &result) {
   launch.gmWriteBytes = timing.gmWriteBytes;
   launch.hbmBytes = timing.hbmBytes;
   launch.exchangeBytes = timing.workspaceReadBytes + timing.workspaceWriteBytes;
+  launch.limits = result.limits;
   for (size_t index = 0; index < result.lineCycles.size(); ++index)
     if (result.lineCycles[index] != 0)
       launch.lineCycles.emplace_back(placeOf(program, int32_t(index)), result.lineCycles[index]);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +39,7 @@ struct LaunchReport {
   std::map<std::string, double> aicBusy, aivBusy; ///< pipe name -> mean busy share of the core time
   uint64_t gmReadBytes = 0, gmWriteBytes = 0, hbmBytes = 0, exchangeBytes = 0;
   std::vector<std::pair<Place, uint64_t>> lineCycles; ///< busy cycles over all cores
+  std::optional<Limits> limits;                       ///< when asked for; not part of the JSON
 };
 
 /// One run of a kernel: all of its launches.

@@ -8,6 +8,10 @@ from typing import Any
 
 findings: list[Any] = []
 launches: list[Any] = []
+#: Told of every kernel run, with all of its arguments as the core takes them:
+#: `before(kernel, arguments)` and `after(kernel, arguments, report)`. `wants_limits`: the report
+#: holds times, and limits of each launch.
+observers: list[Any] = []
 
 
 def record(name: str, report: dict[str, Any], settings: Any) -> None:
