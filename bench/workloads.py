@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -213,6 +214,45 @@ def attention(heads, length, dim, block_M=64, block_N=64, stages=2):
     return main
 
 
+@tilelang.jit(out_idx=[-1])
+def add_gelu(M, N, block_M, block_N, dtype="float16"):
+    """Element-wise: a sum and the tanh form of GELU."""
+
+    @T.prim_func
+    def main(A: T.Tensor((M, N), dtype), B: T.Tensor((M, N), dtype), C: T.Tensor((M, N), dtype)):
+        with T.Kernel(T.ceildiv(N, block_N), T.ceildiv(M, block_M), threads=128) as (bx, by):
+            a = T.alloc_shared((block_M, block_N), dtype)
+            b = T.alloc_shared((block_M, block_N), dtype)
+            T.copy(A[by * block_M, bx * block_N], a)
+            T.copy(B[by * block_M, bx * block_N], b)
+            for i, j in T.Parallel(block_M, block_N):
+                a[i, j] += b[i, j]
+                a[i, j] *= 0.5 * (
+                    1 + T.tanh(0.7978845608 * (a[i, j] + 0.044715 * a[i, j] * a[i, j] * a[i, j]))
+                )
+            T.copy(a, C[by * block_M, bx * block_N])
+
+    return main
+
+
+@tilelang.jit(out_idx=[-1])
+def column_sum(M, N, block_M, block_N):
+    """Sum over the rows, block by block."""
+
+    @T.prim_func
+    def main(X: T.Tensor((M, N), "float32"), Y: T.Tensor((N,), "float32")):
+        with T.Kernel(T.ceildiv(N, block_N), threads=128) as bx:
+            x = T.alloc_shared((block_M, block_N), "float32")
+            total = T.alloc_fragment((block_N,), "float32")
+            T.clear(total)
+            for k in T.Pipelined(T.ceildiv(M, block_M), num_stages=2):
+                T.copy(X[k * block_M, bx * block_N], x)
+                T.reduce_sum(x, total, dim=0, clear=False)
+            T.copy(total, Y[bx * block_N])
+
+    return main
+
+
 def example(name: str) -> Any:
     """The module examples/NAME.py."""
     module = sys.modules.get(f"example_{name}")
@@ -224,3 +264,29 @@ def example(name: str) -> Any:
         sys.modules[spec.name] = module
         spec.loader.exec_module(module)
     return module
+
+
+#: Ten kernels that stand for the rest where all modes of a run are compared.
+SUITE: dict[str, Callable[[], Any]] = {
+    "gemm 512^3": lambda: matmul(512, 512, 512, 128, 256, 64),
+    "gemm 512^3, f32 out": lambda: matmul(512, 512, 512, 128, 128, 64, out_dtype="float32"),
+    "attention 4 x 512 x 64": lambda: attention(4, 512, 64),
+    "attention 1024 x 128": lambda: attention(1, 1024, 128, 128, 128),
+    "softmax 1024^2": lambda: softmax(1024, 1024, 16),
+    "softmax of f16": lambda: softmax_of_half(512, 1024, 8),
+    "rms_norm 1024^2": lambda: rms_norm(1024, 1024, 8),
+    "matmul + softmax": lambda: example("matmul_softmax").matmul_softmax.compile(
+        M=400, N=1024, K=256, block_M=100, block_N=128, block_K=128
+    ),
+    "add + gelu 1024^2": lambda: add_gelu(1024, 1024, 64, 128),
+    "column sum 1024^2": lambda: column_sum(1024, 1024, 64, 64),
+}
+
+
+def inputs_of(kernel: Any, seed: int = 0) -> list[Any]:
+    """Normally distributed arrays for the parameters that a call of `kernel` takes."""
+    import numpy as np
+
+    random = np.random.default_rng(seed)
+    parameters = [kernel.parameters[position] for position in kernel.inputs]
+    return [random.standard_normal(p["shape"]).astype(p["dtype"]) for p in parameters]

@@ -4,6 +4,7 @@
 #include "tilewright/driver/Driver.h"
 #include "tilewright/builder/KernelBuilder.h"
 #include "tilewright/builder/ModuleHandle.h"
+#include "tilewright/sim/Kernels.h"
 #include "tilewright/support/WriteFile.h"
 
 #include <nanobind/nanobind.h>
@@ -119,6 +120,7 @@ nb::dict timing(const sim::LaunchReport &value) {
   result["gm_write_bytes"] = value.gmWriteBytes;
   result["hbm_bytes"] = value.hbmBytes;
   result["exchange_bytes"] = value.exchangeBytes;
+  result["events"] = value.events;
   nb::list lines;
   for (const auto &[where, cycles] : value.lineCycles)
     lines.append(nb::make_tuple(location(where), cycles));
@@ -396,6 +398,19 @@ void defineDriver(nb::module_ &m) {
   m.def("version", &driver::versionText);
   m.def("write_sarif", &writeSarif, "findings"_a, "version"_a, "path"_a,
         "Writes findings of reports as SARIF 2.1.0; what went wrong, empty when nothing did.");
+  m.def("kernel_levels", &sim::kernelLevels,
+        "Instruction set levels of the simulator's kernels that this CPU has, best first.");
+  m.def(
+      "use_kernel_level",
+      [](const std::string &name) {
+        if (sim::useKernelLevel(name))
+          return;
+        std::string known;
+        for (const std::string &level : sim::kernelLevels())
+          known += (known.empty() ? "" : ", ") + level;
+        throw nb::value_error(("no level named '" + name + "': this CPU has " + known).c_str());
+      },
+      "name"_a, "Runs kernels on that level from now on. Results do not depend on it.");
   m.def("build_id", &driver::buildId, "Identifies this build of the compiler; may be empty.");
 }
 

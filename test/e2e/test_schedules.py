@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from harness import randn, setting
+from tilewright import _core
 from tilewright.kernel import Timing
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
@@ -64,3 +66,35 @@ def test_checks_need_data():
     with setting(check=1), Timing(with_data=False):
         found = compiled(x)
     assert np.allclose(found.sum(1), 1, atol=1e-5)
+
+
+@pytest.fixture
+def levels():
+    """The instruction set levels of this CPU; the best one is in use again afterwards."""
+    names = _core.kernel_levels()
+    yield names
+    _core.use_kernel_level(names[0])
+
+
+@pytest.mark.parametrize("name", workloads.SUITE)
+def test_one_answer(name, levels):
+    """Results, cycles and findings are the same bits on any number of threads and on every
+    instruction set level."""
+    kernel = workloads.SUITE[name]()
+    inputs = workloads.inputs_of(kernel)
+
+    def run(level, threads):
+        _core.use_kernel_level(level)
+        with setting(num_threads=threads):
+            result = kernel.simulate(*inputs, check=True)
+        return [output.tobytes() for output in result.outputs], result.cycles, result.findings
+
+    first = run(levels[0], 1)
+    assert first[1] > 0
+    for level, threads in itertools.product(levels, (1, 2, 5)):
+        assert run(level, threads) == first, f"{level}, {threads} threads"
+
+
+def test_unknown_level(levels):
+    with pytest.raises(ValueError, match="no level named 'v9': this CPU has " + ", ".join(levels)):
+        _core.use_kernel_level("v9")

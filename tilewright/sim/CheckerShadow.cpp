@@ -48,7 +48,9 @@ inline void touch(Cell &cell, Pipe pipe, uint32_t tick, const uint32_t *clock, b
 
 void OnChipShadow::reset(int64_t size) {
   uint32_t count = uint32_t((size + kCell - 1) / kCell);
-  pieceAt.assign(count, 0);
+  std::fill_n(pieceAt.begin(), used, 0);
+  used = 0;
+  pieceAt.resize(count);
   pieces.assign(1, {});
   pieces.front().last = count;
   unused.clear();
@@ -65,7 +67,8 @@ uint32_t OnChipShadow::pieceFrom(uint32_t first, uint32_t last) {
   return pieceAt[first];
 }
 
-/// Cuts a piece in two before `cell`; the shorter part gets a new number.
+/// Cuts a piece in two before `cell`. The shorter part gets a new number, but the rest that no
+/// access has reached stays piece 0.
 void OnChipShadow::cut(uint32_t index, uint32_t cell) {
   uint32_t other = uint32_t(pieces.size());
   if (unused.empty()) {
@@ -76,7 +79,7 @@ void OnChipShadow::cut(uint32_t index, uint32_t cell) {
   }
   Piece &piece = pieces[index], &part = pieces[other];
   part = piece;
-  if (cell - piece.first < piece.last - cell)
+  if (index == 0 || cell - piece.first < piece.last - cell)
     part.last = piece.first = cell;
   else
     part.first = piece.last = cell;
@@ -130,6 +133,7 @@ void OnChipShadow::access(int64_t low, int64_t high, Pipe pipe, uint32_t tick,
   if (low >= high || size_t((high - 1) / kCell) >= pieceAt.size())
     return;
   uint32_t first = uint32_t(low / kCell), last = uint32_t((high + kCell - 1) / kCell);
+  used = std::max(used, last);
   Piece &met = pieces[pieceAt[first]];
   if (met.first == first && met.last == last && met.written == Written::All)
     return touch(met.cell, pipe, tick, clock, isWrite, conflict);

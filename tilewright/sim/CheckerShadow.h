@@ -56,7 +56,8 @@ private:
     Cell cell;
     Written written = Written::Nothing; ///< Partly: one cell, whose bytes `bytes` tells
   };
-  std::vector<uint32_t> pieceAt; ///< by cell
+  std::vector<uint32_t> pieceAt; ///< by cell; 0 is the piece that no access has reached yet
+  uint32_t used = 0;             ///< cells from here on were not accessed since the reset
   std::vector<Piece> pieces;
   std::vector<uint32_t> unused; ///< pieces that are part of others now
   std::vector<uint32_t> bytes;  ///< by cell, a bit for each byte that was written

@@ -2,6 +2,7 @@
 #include "tilewright/sim/Clock.h"
 
 #include "tilewright/sim/Calendar.h"
+#include "tilewright/sim/FlagTable.h"
 #include "tilewright/sim/L2.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace tilewright::sim {
 namespace {
 
 constexpr unsigned kAll = static_cast<unsigned>(Pipe::All);
-constexpr unsigned kFlagIds = 16; ///< per pipe pair or pair of cores; larger ids share places
+constexpr unsigned kFlagIds = kMaxFlagIds; ///< per pair of cores; larger ids share places
 
 unsigned index(Pipe pipe) { return static_cast<unsigned>(pipe); }
 
@@ -56,7 +57,7 @@ struct Core {
   double scalar = 0;  ///< time of the scalar unit
   double scalarBusy = 0;
   std::array<PipeState, kNumPipes> pipes;
-  std::vector<Flag> flags;
+  FlagTable<Flag> flags;
   std::vector<Signals> incoming;  ///< per peer and id
   std::array<double, 2> l0Free{}; ///< when the cube is done with each half of L0A/L0B
   unsigned l0Half = 0;
@@ -140,7 +141,6 @@ private:
       core.program = input[i].kind == CoreKind::AIC ? &program.aic : &program.aiv;
       core.number = static_cast<int32_t>(i);
       core.scalar = chip.prologue;
-      core.flags.resize(kNumPipes * kNumPipes * kFlagIds);
       core.incoming.resize(2 * kFlagIds);
       for (PipeState &pipe : core.pipes)
         pipe.starts.assign(static_cast<size_t>(std::max(1, chip.queueDepth)), 0.0);
@@ -322,10 +322,10 @@ private:
     return last;
   }
 
-  Flag &flagOf(Core &core, const Record &record) {
-    const unsigned from = std::min(index(record.pipe), kNumPipes - 1);
-    const unsigned to = std::min(index(record.other), kNumPipes - 1);
-    return core.flags[(from * kNumPipes + to) * kFlagIds + record.id % kFlagIds];
+  static Flag &flagOf(Core &core, const Record &record) {
+    const auto from = Pipe(std::min(index(record.pipe), kNumPipes - 1));
+    const auto to = Pipe(std::min(index(record.other), kNumPipes - 1));
+    return core.flags.at(from, to, record.id % kMaxFlagIds);
   }
 
   void setFlag(Core &core, const Record &record) {
@@ -504,6 +504,7 @@ private:
     Timing &timing = result.timing;
     for (const Core &core : cores) {
       timing.cycles = std::max(timing.cycles, completion(core, Pipe::All));
+      timing.events += core.input->records.size();
       const bool cube = core.input->kind == CoreKind::AIC;
       ++(cube ? timing.aicCount : timing.aivCount);
       PipeUse *use = cube ? timing.aic : timing.aiv;

@@ -149,7 +149,7 @@ std::optional<CoreStatus> Group::withoutData(CoreRun &core, Prepared &prepared) 
   bool isMove = op == TileOp::Load || op == TileOp::Copy;
   bool isDone = isMove && isKnown(core, prepared, 1);
   if (isDone)
-    perform(prepared.op);
+    perform(prepared);
   if (op == TileOp::ScalarStore && core.slice->storesKnown(prepared.index)) {
     storeScalar(prepared.op.operands[0].data, prepared.op.operands[0].type, prepared.op.scalars[0]);
     isDone = true;

@@ -87,6 +87,7 @@ struct Timing {
   PipeUse aic[kNumPipes], aiv[kNumPipes];
   uint64_t gmReadBytes = 0, gmWriteBytes = 0, hbmBytes = 0;
   uint64_t workspaceReadBytes = 0, workspaceWriteBytes = 0; ///< exchange between AIC and AIV
+  uint64_t events = 0;                                      ///< records that the clock went through
 };
 
 /// Two lower bounds of a launch's time. The roofline knows the work alone: the cube at its peak

@@ -9,12 +9,6 @@ using namespace tilewright::sim;
 
 namespace {
 
-constexpr size_t kNumFlags = size_t(kNumPipes) * kNumPipes * kMaxFlagIds;
-
-size_t flagIndex(Pipe from, Pipe to, int64_t id) {
-  return (size_t(from) * kNumPipes + size_t(to)) * kMaxFlagIds + size_t(id);
-}
-
 std::string coreName(const CoreRun &core) {
   std::string text = nameOf(core.kind);
   if (core.kind == CoreKind::AIV)
@@ -72,7 +66,6 @@ Group::Group(const Launch &launch, int64_t number, GroupMemory &memory, GroupScr
     core.records.kind = core.kind;
     core.records.group = int32_t(number);
     core.records.sub = int32_t(core.context.subCoreId);
-    core.flags.resize(kNumFlags);
     std::vector<Prepared> &prepared = scratch.prepared[size_t(index)];
     if (prepared.empty())
       prepared = prepareTemplates(program, *core.program, memory.cores[size_t(index)], launch.gm);
@@ -320,7 +313,7 @@ std::optional<CoreStatus> Group::issue(CoreRun &core, const Insn &insn) {
     return fail(core, FindingKind::OutOfBounds, prepared.source->location,
                 "gather (" + locationText(launch.program, prepared.source->location) +
                     "): an index is outside its table");
-  perform(prepared.op);
+  perform(prepared);
   return std::nullopt;
 }
 
@@ -340,7 +333,7 @@ std::optional<CoreStatus> Group::setFlag(CoreRun &core, const Insn &insn, bool i
                     std::to_string(launch.chip.flagIdsPerPipePair - 1) + " (" +
                     locationText(launch.program, insn.location) + ")");
   recordSync(core, RecordKind::SetFlag, insn.p0, insn.p1, id);
-  CoreRun::Flag &flag = core.flags[flagIndex(insn.p0, insn.p1, id)];
+  CoreRun::Flag &flag = core.flags.at(insn.p0, insn.p1, id);
   ++flag.open;
   flag.location = insn.location;
   if (!order)
@@ -384,7 +377,7 @@ std::optional<CoreStatus> Group::waitFlag(CoreRun &core, const Insn &insn) {
     return fail(core, FindingKind::OutOfBounds, insn.location,
                 "wait_flag " + pair() + ": the event id is outside 0.." +
                     std::to_string(launch.chip.flagIdsPerPipePair - 1));
-  CoreRun::Flag &flag = core.flags[flagIndex(insn.p0, insn.p1, id)];
+  CoreRun::Flag &flag = core.flags.at(insn.p0, insn.p1, id);
   if (flag.open == 0)
     return fail(core, FindingKind::Deadlock, insn.location,
                 "deadlock: " + coreName(core) + " waits in wait_flag " + pair() +
@@ -509,14 +502,14 @@ void Group::finish() {
   }
   if (!failed() && isDone && launch.options.check) {
     for (CoreRun &core : cores) {
-      for (size_t i = 0; i < core.flags.size(); ++i)
-        if (core.flags[i].open > 0)
-          report(core, FindingKind::UnconsumedFlag, core.flags[i].location, -1,
-                 std::string("set_flag ") + nameOf(Pipe(i / kMaxFlagIds / kNumPipes)) + "->" +
-                     nameOf(Pipe(i / kMaxFlagIds % kNumPipes)) + " id " +
-                     std::to_string(i % kMaxFlagIds) + " at " +
-                     locationText(launch.program, core.flags[i].location) + " is never waited for",
+      core.flags.forEach([&](Pipe from, Pipe to, int64_t id, const CoreRun::Flag &flag) {
+        if (flag.open > 0)
+          report(core, FindingKind::UnconsumedFlag, flag.location, -1,
+                 std::string("set_flag ") + nameOf(from) + "->" + nameOf(to) + " id " +
+                     std::to_string(id) + " at " + locationText(launch.program, flag.location) +
+                     " is never waited for",
                  "a wait_flag before the end");
+      });
       for (int64_t id = 0; id < kMaxFlagIds && cores.size() > 1; ++id)
         forEachCounter(core, false, id, [&](BlockCounter &counter) {
           if (counter.open > 0)

@@ -6,6 +6,7 @@
 #include "tilewright/sim/ControlSlice.h"
 #include "tilewright/sim/Delay.h"
 #include "tilewright/sim/EngineIssue.h"
+#include "tilewright/sim/FlagTable.h"
 #include "tilewright/sim/HappensBefore.h"
 #include "tilewright/sim/Record.h"
 #include "tilewright/sim/Vm.h"
@@ -60,7 +61,7 @@ struct CoreRun {
   struct Flag {
     int32_t open = 0, location = -1;
   };
-  std::vector<Flag> flags;                              ///< by source pipe, destination pipe, id
+  FlagTable<Flag> flags;
   std::vector<std::pair<int64_t, std::string>> printed; ///< block, text
   const ControlSlice *slice = nullptr;                  ///< without data
   std::optional<KnownBytes> known;                      ///< of UB, where the slice reads tiles

@@ -42,7 +42,9 @@ bool leavesBuffer(const PreparedOperand &operand, int64_t low, int64_t high) {
   if (!operand.slotBytes)
     return false;
   int64_t from = (operand.period ? low % operand.period : low) - operand.start;
-  int64_t slot = operand.slots == 1 ? 0 : from / operand.slotBytes;
+  if (operand.slots == 1 || (from >= 0 && from + (high - low) <= operand.slotBytes))
+    return from < 0 || from + (high - low) > operand.slotBytes;
+  int64_t slot = from / operand.slotBytes;
   return from < 0 || slot >= operand.slots || from + (high - low) > (slot + 1) * operand.slotBytes;
 }
 
@@ -51,6 +53,7 @@ void measure(Prepared &prepared, unsigned index) {
   PreparedOperand &operand = prepared.operands[index];
   ResolvedView &view = prepared.op.operands[index];
   operand.runs.reset();
+  prepared.readyOp.reset();
   operand.isEmpty = false;
   __int128 low = 0, high = 0;
   for (unsigned d = 0; d < view.rank; ++d) {
@@ -298,6 +301,15 @@ bool tilewright::sim::resolve(Prepared &prepared, const int64_t *regs, const Pro
     }
   }
   return true;
+}
+
+void tilewright::sim::perform(Prepared &prepared) {
+  // The steps of an Iota may come from registers.
+  if (prepared.op.op == TileOp::Mmad || prepared.op.op == TileOp::Iota)
+    return perform(prepared.op);
+  if (!prepared.readyOp)
+    prepared.readyOp.emplace(prepared.op);
+  prepared.readyOp->run(prepared.op);
 }
 
 bool tilewright::sim::gatherOutOfBounds(const ResolvedOp &op) {

@@ -95,8 +95,9 @@ struct Prepared {
   std::vector<Patch> patches;
   const Template *source = nullptr;
   int32_t index = 0;
-  Pipe pipe = Pipe::V; ///< executing pipe; M for Mmad
-  bool ready = false;  ///< bounds of the constant operands have been found
+  Pipe pipe = Pipe::V;            ///< executing pipe; M for Mmad
+  bool ready = false;             ///< bounds of the constant operands have been found
+  std::optional<ReadyOp> readyOp; ///< for the shapes of now; made when it is carried out
 };
 
 /// Pipe that carries out an op (M for Mmad, whose reads of A and B happen on MTE1).
@@ -121,6 +122,7 @@ struct Fault {
 bool resolve(Prepared &prepared, const int64_t *regs, const Program &program, Fault &fault);
 
 /// Carries out a resolved instruction (all but the scalar unit's own).
+void perform(Prepared &prepared);
 inline void perform(const ResolvedOp &op) {
   if (op.op == TileOp::Mmad)
     mmad(op.operands[0], op.operands[1], op.operands[2], op.flags & kTransposeA,

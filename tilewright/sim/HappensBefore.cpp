@@ -58,19 +58,9 @@ uint32_t HappensBefore::tickWait(int lane) {
   return tick;
 }
 
-HappensBefore::Flag &HappensBefore::flag(int core, Pipe from, Pipe to, int id) {
-  size_t pair = (size_t(core) * kNumPipes + size_t(from)) * kNumPipes + size_t(to);
-  uint16_t &place = flagAt[pair * kMaxFlagIds + size_t(id)];
-  if (!place) {
-    flags.emplace_back();
-    place = uint16_t(flags.size());
-  }
-  return flags[place - 1u];
-}
-
 HappensBefore::SetResult HappensBefore::setFlag(int core, Pipe from, Pipe to, int id,
                                                 int32_t location, bool isGhost) {
-  Flag &state = flag(core, from, to, id);
+  Flag &state = flags[size_t(core)].at(from, to, id);
   int lane = laneOf(core, from);
   joinScalar(lane);
   SetResult result;
@@ -89,7 +79,7 @@ HappensBefore::SetResult HappensBefore::setFlag(int core, Pipe from, Pipe to, in
 }
 
 void HappensBefore::waitFlag(int core, Pipe from, Pipe to, int id, int32_t location, bool isGhost) {
-  Flag &state = flag(core, from, to, id);
+  Flag &state = flags[size_t(core)].at(from, to, id);
   if (state.head == state.tokens.size())
     return;
   int lane = laneOf(core, to);

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "tilewright/sim/Program.h"
+#include "tilewright/sim/FlagTable.h"
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 namespace tilewright::sim {
 
-inline constexpr int kMaxFlagIds = 16;
 inline constexpr int kGroupCores = 3;
 inline constexpr int kLanes = kGroupCores * int(kNumPipes);
 
@@ -93,8 +91,7 @@ private:
 
   std::array<Lane, kLanes> lanes;
   std::array<uint32_t, kGroupCores> scalarVersion{};
-  std::array<uint16_t, size_t(kGroupCores) * kNumPipes * kNumPipes * kMaxFlagIds> flagAt{};
-  std::deque<Flag> flags;      ///< made when first set; flagAt holds their places plus one
+  std::array<FlagTable<Flag>, kGroupCores> flags;
   std::vector<Signal> signals; ///< [to AIV 0, to AIV 1, to AIC from 0, from 1][id]
   int numAivs, maxOutstanding;
 
@@ -102,7 +99,6 @@ private:
   Clock released(int lane) const;
   void acquire(int lane, const Clock &clock);
   uint32_t tickWait(int lane);
-  Flag &flag(int core, Pipe from, Pipe to, int id);
   bool push(Signal &signal, int lane, int32_t location, bool isGhost);
   void pop(Signal &signal, int lane, int32_t location, bool isGhost);
 };

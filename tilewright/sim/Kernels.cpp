@@ -361,15 +361,10 @@ void detachSource(const Level &level, Job &job, int o) {
   source = detached;
 }
 
-void resolveOverlap(const Level &level, Job &job) {
-  int first = job.op == TileOp::Iota ? job.numOperands : 1;
-  Range dst = rangeOf(job, 0);
-  for (int o = first; o < job.numOperands; ++o) {
-    Range src = rangeOf(job, o);
-    if (src.begin >= dst.end || dst.begin >= src.end || isInPlace(job, o) || areDisjoint(job, o))
-      continue;
-    detachSource(level, job, o);
-  }
+/// True when the destination may overwrite parts of source `o` before they are read.
+bool mustDetach(const Job &job, int o) {
+  Range dst = rangeOf(job, 0), src = rangeOf(job, o);
+  return src.begin < dst.end && dst.begin < src.end && !isInPlace(job, o) && !areDisjoint(job, o);
 }
 
 void dispatch(const Level &level, const Job &job) {
@@ -405,6 +400,20 @@ void dispatch(const Level &level, const Job &job) {
   }
 }
 
+/// Runs a job in normal form.
+void perform(const Level &level, const Job &job) {
+  for (int o = job.op == TileOp::Iota ? job.numOperands : 1; o < job.numOperands; ++o) {
+    if (!mustDetach(job, o))
+      continue;
+    Job apart = job;
+    for (; o < job.numOperands; ++o)
+      if (mustDetach(job, o))
+        detachSource(level, apart, o);
+    return dispatch(level, apart);
+  }
+  dispatch(level, job);
+}
+
 /// A matrix operand: the last two dims of a view; a missing row dim counts as one row.
 kernels::Matrix toMatrix(const ResolvedView &view, bool transpose, int64_t &rows,
                          int64_t &columns) {
@@ -429,10 +438,13 @@ void execute(const ResolvedOp &op) {
   if (op.op == TileOp::Mmad)
     return mmad(op.operands[0], op.operands[1], op.operands[2], op.flags & kTransposeA,
                 op.flags & kTransposeB, op.numScalars > 0 && op.scalars[0] != 0);
-  Job job;
-  if (op.numOperands == 0 || !makeJob(op, job))
+  ReadyOp(op).run(op);
+}
+
+ReadyOp::ReadyOp(const ResolvedOp &op) : numOperands(op.numOperands) {
+  isNothing = op.numOperands == 0 || !makeJob(op, job);
+  if (isNothing)
     return;
-  const Level &level = *currentLevel().load(std::memory_order_relaxed);
   // Moves between equal types move bits; between others they convert.
   bool moves = op.op == TileOp::Copy || op.op == TileOp::Load || op.op == TileOp::Store;
   if (moves && job.operands[0].type != job.operands[1].type) {
@@ -442,8 +454,15 @@ void execute(const ResolvedOp &op) {
     job.round = fromFloat && !toFloat ? RoundMode::Trunc : RoundMode::Rint;
   }
   normalise(job);
-  resolveOverlap(level, job);
-  dispatch(level, job);
+}
+
+void ReadyOp::run(const ResolvedOp &op) {
+  if (isNothing)
+    return;
+  for (int o = 0; o < numOperands; ++o)
+    job.operands[o].data = op.operands[o].data;
+  job.scalars[0] = op.numScalars > 0 ? op.scalars[0] : 0;
+  perform(*currentLevel().load(std::memory_order_relaxed), job);
 }
 
 void mmad(const ResolvedView &c, const ResolvedView &a, const ResolvedView &b, bool transposeA,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "tilewright/sim/KernelsIsa.h"
 #include "tilewright/sim/Program.h"
 
 #include <array>
@@ -38,6 +39,22 @@ struct ResolvedOp {
 /// nothing (but a Reduce over nothing gives its identity). Results are bit-identical on every ISA
 /// level and equal to the reference interpreter's (both use support/Math.h, Reduce.h).
 void execute(const ResolvedOp &op);
+
+/// `execute` for an instruction that is issued many times: what depends on shapes, types and steps
+/// of an Iota is worked out once, addresses and other scalars may change from run to run.
+class ReadyOp {
+public:
+  /// Not for Mmad.
+  explicit ReadyOp(const ResolvedOp &op);
+
+  /// `op` differs from the constructor's in addresses and scalars at most.
+  void run(const ResolvedOp &op);
+
+private:
+  kernels::Job job;
+  int numOperands = 0; ///< in memory
+  bool isNothing = false;
+};
 
 /// C[m,n] (+)= A.B as Mmad describes it, on plain strided views.
 void mmad(const ResolvedView &c, const ResolvedView &a, const ResolvedView &b, bool transposeA,

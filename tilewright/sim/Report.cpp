@@ -75,6 +75,7 @@ LaunchReport timingOf(const Program &program, const RunResult &result) {
   launch.hbmBytes = timing.hbmBytes;
   launch.exchangeBytes = timing.workspaceReadBytes + timing.workspaceWriteBytes;
   launch.limits = result.limits;
+  launch.events = timing.events;
   for (size_t index = 0; index < result.lineCycles.size(); ++index)
     if (result.lineCycles[index] != 0)
       launch.lineCycles.emplace_back(placeOf(program, int32_t(index)), result.lineCycles[index]);
