@@ -81,6 +81,7 @@ docs: venv-test build
 
 wheel: venv
 	$(BIN)/python -m pip wheel . --no-deps -w dist
+	$(BIN)/python utils/wheel_needs.py dist/*.whl
 
 format:
 	clang-format-19 -i $$(git ls-files '*.cpp' '*.h')

@@ -134,25 +134,35 @@ def names_of(function: types.FunctionType, is_traced: bool) -> frozenset[str]:
 
 
 class Fingerprint:
-    """Freezes values for one function. Attribute names that were reached once stay of interest."""
+    """Freezes values for one function. Attribute names that were reached once stay of interest.
+
+    May be called from several threads.
+    """
 
     def __init__(self, function: types.FunctionType) -> None:
         self.function = function
-        self.names: set[str] = {"__getattr__"}
-        self.ordered: tuple[str, ...] = ()
-        self.done: dict[int, Any] = {}
-        self.depth = 0
-        self.keep: list[Any] = []
+        self.names = frozenset({"__getattr__"})
 
     def __call__(self, *values: Any) -> Any:
         """The function and `values` frozen; raises TooMuchError when they cannot be."""
         while True:
-            self.done, self.depth, self.keep = {}, 0, []
-            known = len(self.names)
-            found = (self._function(self.function, True), *map(self.freeze, values))
-            if len(self.names) == known:
+            freezer = _Freezer(self.names)
+            found = (freezer.function(self.function, True), *map(freezer.freeze, values))
+            if freezer.met <= freezer.names:
                 return found
-            self.ordered = tuple(sorted(self.names))
+            self.names |= freezer.met
+
+
+class _Freezer:
+    """One walk over what a function depends on, with the attribute names known before it."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self.names = names
+        self.ordered = sorted(names)
+        self.met: set[str] = set()
+        self.done: dict[int, Any] = {}
+        self.depth = 0
+        self.keep: list[Any] = []
 
     def freeze(self, value: Any) -> Any:
         kind = type(value)
@@ -184,7 +194,7 @@ class Fingerprint:
 
     def _object(self, kind: type, value: Any) -> Any:
         if kind is types.FunctionType:
-            return self._function(value, False)
+            return self.function(value, False)
         if kind is types.MethodType:
             return kind, self.freeze(value.__func__), self.freeze(value.__self__)
         if isinstance(value, types.ModuleType):
@@ -222,7 +232,7 @@ class Fingerprint:
             inner = getattr(value, "function", None)
             if isinstance(inner, types.FunctionType):  # a macro, a prim_func, a jit function
                 extra = self.freeze(getattr(value, "annotations", None))
-                return kind, self._function(inner, True), extra
+                return kind, self.function(inner, True), extra
             if kind.__name__ == "Kernel":
                 return Identity(value)
         state = getattr(value, "__dict__", None)
@@ -249,7 +259,7 @@ class Fingerprint:
             return Identity(value)
         return kind, value
 
-    def _function(self, function: types.FunctionType, is_traced: bool) -> Any:
+    def function(self, function: types.FunctionType, is_traced: bool) -> Any:
         code = function.__code__
         parts = [Identity(code), self.freeze(function.__defaults__)]
         parts.append(self.freeze(function.__kwdefaults__))
@@ -261,7 +271,7 @@ class Fingerprint:
         if is_fixed_file(code.co_filename):
             return tuple(parts)
         names = names_of(function, is_traced)
-        self.names |= names
+        self.met |= names
         space = function.__globals__
         package = space.get("__package__") or ""
         for name in names:

@@ -179,13 +179,7 @@ class Kernel:
         options = {**options, "check": options["check"] or settings.check}
         if "data" in options:
             options["check"] = False
-        report = self.core.run(
-            arguments,
-            **options,
-            num_threads=settings.num_threads,
-            max_instructions=settings.max_instructions,
-        )
-        self._tell(report, settings)
+        report = self._observed(arguments, settings, options)
         if report["needs_data"]:
             raise TimingOnlyError(self._stopped(report))
         if not report["ok"] and not (options["check"] and report["findings"]):
@@ -319,32 +313,44 @@ class Kernel:
             if count:
                 stem, dot, suffix = trace_file.rpartition(".")
                 trace_file = f"{stem}.{count}{dot}{suffix}" if dot else f"{trace_file}.{count}"
-        options = {} if timing is None or timing.with_data else {"data": "when-needed"}
-        if engine == "simulator" and any(o.wants_limits for o in session.observers):
-            time, options["limits"] = True, True
+        options = {
+            "engine": engine,
+            "stage": settings.stage if engine == "interpreter" else "",
+            "time": time,
+            "check": settings.check,
+            "delay_seed": settings.delay_seed,
+            "trace_file": trace_file,
+        }
+        if timing is not None and not timing.with_data:
+            options["data"] = "when-needed"
+        report = self._observed(arguments, settings, options)
+        if not report["ok"]:
+            raise RunError(self._stopped(report))
+        if timing is not None:
+            for launch in report["launches"]:
+                timing.milliseconds += launch_milliseconds(launch)
+                timing.launches += 1
+
+    def _observed(
+        self, arguments: list[Any], settings: env.RunSettings, options: dict[str, Any]
+    ) -> dict[str, Any]:
+        """One run of the core, told to whoever watches the kernels of this process."""
+        simulated = options.get("engine") != "interpreter"
+        if simulated and any(observer.wants_limits for observer in session.observers):
+            options = {**options, "time": True, "limits": True}
         for observer in session.observers:
             observer.before(self, arguments)
         report = self.core.run(
             arguments,
             **options,
-            engine=engine,
-            stage=settings.stage if engine == "interpreter" else "",
-            time=time,
-            check=settings.check,
-            delay_seed=settings.delay_seed,
-            trace_file=trace_file,
             num_threads=settings.num_threads,
             max_instructions=settings.max_instructions,
         )
         self._tell(report, settings)
-        if not report["ok"]:
-            raise RunError(self._stopped(report))
-        for observer in session.observers:
-            observer.after(self, arguments, report)
-        if timing is not None:
-            for launch in report["launches"]:
-                timing.milliseconds += launch_milliseconds(launch)
-                timing.launches += 1
+        if report["ok"]:
+            for observer in session.observers:
+                observer.after(self, arguments, report, options.get("chip", ""))
+        return report
 
     def _tell(self, report: dict[str, Any], settings: env.RunSettings) -> None:
         """Keeps the report and prints what the kernel and the settings want printed."""

@@ -160,6 +160,14 @@ def test_data_only_when_asked_for(script, tmp_path):
     np.testing.assert_array_equal(found, np.arange(64, dtype=np.float32))
 
 
+def test_data_of_a_run_without_data(script, tmp_path):
+    script.write_text(KERNEL.partition("print(")[0] + "make(64).simulate(timing_only=True)\n")
+    report(tmp_path, "--data", script)
+    archive, facts = contents(tmp_path / "tilewright-report-script.zip")
+    assert facts["exit_code"] == 0 and len(facts["kernels"]) == 1
+    assert not any(name.startswith("data/") for name in archive.namelist())
+
+
 def test_modules_from_another_folder(script, tmp_path):
     other = tmp_path / "elsewhere"
     other.mkdir()

@@ -85,6 +85,18 @@ def test_the_chip_counts(tmp_path):
     assert roofline["memory_us"] == pytest.approx(3 * 512 * 512 * 2 / 0.8e6, rel=1e-4)
 
 
+def test_simulated_runs_count_too(tmp_path):
+    text = MATMUL + "k = matmul(n)\nk.simulate(timing_only=True)\n"
+    text += "k.simulate(timing_only=True)\nk.simulate(timing_only=True, chip='910b1')"
+    found = kernels(tmp_path, text, "--ablate")
+    assert [(k["chip"], k["calls"]) for k in found] == [("910b3", 2), ("910b1", 1)]
+    slow, fast = (k["launches"][0] for k in found)
+    assert fast["roofline"]["cube_us"] < slow["roofline"]["cube_us"]
+    for kernel in found:  # switched off or not, it is the same program on the same chip
+        rows = {row["stage"]: row["ratio"] for row in kernel["ablation"]}
+        assert rows["vectorize"] == 1
+
+
 def test_decisions_stand_at_their_lines(tmp_path):
     (found,) = kernels(tmp_path, MATMUL + "matmul(n)(a, b)")
     lines = (tmp_path / "script.py").read_text().splitlines()

@@ -8,10 +8,13 @@ import importlib
 import linecache
 import sys
 import textwrap
+import threading
 import types
 
 import numpy as np
 import pytest
+
+from tilewright.fingerprint import Fingerprint
 
 pytest.importorskip("tilewright._core")
 
@@ -396,6 +399,33 @@ def test_the_tuner_sees_changes_too(module, monkeypatch):
     second = users.make(4)
     users.CONFIGS = [{"threads": 64}]
     assert users.make(4) is not second
+
+
+def test_threads_find_the_same(module):
+    """What one thread has half compared is nothing to another."""
+    users = user(
+        module, "DEEP = [[[k] * 20 for k in range(20)] for _ in range(20)]", "DEEP[0][0][0]"
+    )
+    fingerprint = Fingerprint(users.make.function)
+    expected = fingerprint(4)
+    wrong: list[object] = []
+
+    def ask() -> None:
+        for _ in range(30):
+            if fingerprint(4) != expected:
+                wrong.append(threading.current_thread())
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=ask) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert wrong == []
 
 
 def test_finding_a_kernel_is_cheap(module):

@@ -67,10 +67,10 @@ class Calls:
         if self.data is not None:
             folder = self.data / f"{len(self.seen)}-{kernel.name}"
             for entry, value in zip(described, arguments, strict=True):
-                if "shape" in entry and not entry["output"]:
+                if "shape" in entry and not entry["output"] and value[0]:
                     _save(folder / f"{entry['name']}.npy", *value)
 
-    def after(self, kernel: Any, arguments: list[Any], report: dict[str, Any]) -> None:
+    def after(self, kernel: Any, arguments: list[Any], report: dict[str, Any], chip: str) -> None:
         pass
 
 

@@ -42,21 +42,21 @@ class Explainer:
     def before(self, kernel: Any, arguments: list[Any]) -> None:
         pass
 
-    def after(self, kernel: Any, arguments: list[Any], report: dict[str, Any]) -> None:
+    def after(self, kernel: Any, arguments: list[Any], report: dict[str, Any], chip: str) -> None:
         described = [
             _argument(parameter, value)
             for parameter, value in zip(kernel.parameters, arguments, strict=True)
         ]
-        key = id(kernel.core), json.dumps(described)
+        key = id(kernel.core), chip, json.dumps(described)
         known = self.kernels.get(key)
         if known is not None:
             known.calls += 1
         elif report["launches"]:
-            ablation = self._ablated(kernel, arguments) if self.ablate else []
-            chip = env.compile_settings().chip
+            ablation = self._ablated(kernel, arguments, chip) if self.ablate else []
+            chip = chip or env.compile_settings().chip
             self.kernels[key] = Explained(kernel, chip, described, report["launches"], ablation)
 
-    def _ablated(self, kernel: Any, arguments: list[Any]) -> list[dict[str, Any]]:
+    def _ablated(self, kernel: Any, arguments: list[Any], chip: str) -> list[dict[str, Any]]:
         """Cycles without each stage. Nothing is computed: tensors stay as they are."""
         from .. import _core
 
@@ -66,7 +66,7 @@ class Explainer:
             if core is None:
                 found.append({"stage": stage, "cycles": None, "error": diagnostics[0]["message"]})
                 continue
-            report = core.run(arguments, time=True, data="never")
+            report = core.run(arguments, time=True, data="never", chip=chip)
             cycles = sum(launch["cycles"] for launch in report["launches"])
             ok = report["ok"]
             error = None if ok else report["error"]

@@ -9,8 +9,9 @@ from typing import Any
 findings: list[Any] = []
 launches: list[Any] = []
 #: Told of every kernel run, with all of its arguments as the core takes them:
-#: `before(kernel, arguments)` and `after(kernel, arguments, report)`. `wants_limits`: the report
-#: holds times, and limits of each launch.
+#: `before(kernel, arguments)`, and `after(kernel, arguments, report, chip)` when it has come to its
+#: end; `chip` is empty where the kernel ran on the one it was compiled for. `wants_limits`: the
+#: report holds times, and limits of each launch.
 observers: list[Any] = []
 
 
