@@ -235,24 +235,6 @@ def add_gelu(M, N, block_M, block_N, dtype="float16"):
     return main
 
 
-@tilelang.jit(out_idx=[-1])
-def column_sum(M, N, block_M, block_N):
-    """Sum over the rows, block by block."""
-
-    @T.prim_func
-    def main(X: T.Tensor((M, N), "float32"), Y: T.Tensor((N,), "float32")):
-        with T.Kernel(T.ceildiv(N, block_N), threads=128) as bx:
-            x = T.alloc_shared((block_M, block_N), "float32")
-            total = T.alloc_fragment((block_N,), "float32")
-            T.clear(total)
-            for k in T.Pipelined(T.ceildiv(M, block_M), num_stages=2):
-                T.copy(X[k * block_M, bx * block_N], x)
-                T.reduce_sum(x, total, dim=0, clear=False)
-            T.copy(total, Y[bx * block_N])
-
-    return main
-
-
 def example(name: str) -> Any:
     """The module examples/NAME.py."""
     module = sys.modules.get(f"example_{name}")

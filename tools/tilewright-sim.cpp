@@ -289,7 +289,8 @@ int main(int argc, char **argv) {
   if (wantJson && !printProgram && (isDone || !report.ok))
     llvm::outs() << sim::toJson(report);
   if (!sarifFile.empty()) {
-    std::string error = support::writeWhole(sarifFile, sim::toSarif(report.findings, TILEWRIGHT_VERSION));
+    std::string error =
+        support::writeWhole(sarifFile, sim::toSarif(report.findings, TILEWRIGHT_VERSION));
     if (!error.empty()) {
       llvm::errs() << error << "\n";
       isDone = false;
