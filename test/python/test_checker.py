@@ -57,6 +57,7 @@ SUITE = {
         "padding-over-read-tile",
         "product-over-read-result",
         "scalar-over-read-tile",
+        "shift-in-place",
         "vector-over-stored-tile",
         "workspace-over-read-part",
     ],

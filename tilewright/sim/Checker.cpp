@@ -111,6 +111,7 @@ void Checker::access(int lane, uint32_t tick, Prepared &prepared, unsigned opera
     onChip(lane, tick, prepared, operand, isWrite, block);
 }
 
+/// Boxes that leave an inner dimension of their buffer and go on in its next row.
 void Checker::boxes(const Prepared &prepared, const int64_t *regs, int64_t block) {
   const Template &self = *prepared.source;
   auto value = [&](const Ref &ref) { return ref.reg >= 0 ? regs[ref.reg] : ref.imm; };
@@ -137,6 +138,46 @@ void Checker::boxes(const Prepared &prepared, const int64_t *regs, int64_t block
       else
         findings.bump(it->second);
     }
+  }
+}
+
+/// A vector instruction works in repeats, in no order that it promises: it may overwrite a source
+/// element by element, but not shift it in place.
+void Checker::overlap(int core, const Prepared &prepared, int64_t block) {
+  const PreparedOperand &target = prepared.operands[0];
+  for (unsigned k = 1; k < prepared.op.numOperands; ++k) {
+    const PreparedOperand &source = prepared.operands[k];
+    if (target.isEmpty || source.isEmpty || source.low >= target.high || target.low >= source.high)
+      continue;
+    const ResolvedView &into = prepared.op.operands[0], &from = prepared.op.operands[k];
+    if (target.low == source.low && byteSize(into.type) == byteSize(from.type) &&
+        std::equal(into.strides.begin(), into.strides.begin() + into.rank, from.strides.begin()))
+      continue;
+    std::vector<bool> written(size_t(target.high - target.low));
+    Runs(into).forEach(target.low, [&](int64_t low, int64_t high) {
+      std::fill(written.begin() + (low - target.low), written.begin() + (high - target.low), true);
+    });
+    bool isRead = false;
+    Runs(from).forEach(source.low, [&](int64_t low, int64_t high) {
+      low = std::max(low, target.low);
+      high = std::min(high, target.high);
+      isRead = isRead || (low < high && std::find(written.begin() + (low - target.low),
+                                                  written.begin() + (high - target.low),
+                                                  true) != written.begin() + (high - target.low));
+    });
+    if (!isRead)
+      continue;
+    const Template &self = *prepared.source;
+    std::string place = bufferText(core, target.space, target.low, target.high);
+    std::string edge = "a tile of its own for the result, or exactly the source's box";
+    findings.add({.kind = FindingKind::WriteAfterRead,
+                  .message = "race on " + place + ": " + whatText(program, self) +
+                             " overwrites a part of its own source; needs " + edge,
+                  .location = self.location,
+                  .otherLocation = self.location,
+                  .block = block,
+                  .memory = place,
+                  .edge = edge});
   }
 }
 

@@ -46,8 +46,13 @@ public:
   void access(int lane, uint32_t tick, Prepared &prepared, unsigned operand, bool isWrite,
               int64_t block);
 
-  /// Boxes that leave an inner dimension of their buffer and go on in its next row.
-  void boxes(const Prepared &prepared, const int64_t *regs, int64_t block);
+  /// What an instruction does wrong by itself.
+  void alone(int core, const Prepared &prepared, const int64_t *regs, int64_t block) {
+    if (!prepared.source->boxes.empty())
+      boxes(prepared, regs, block);
+    if (prepared.pipe == Pipe::V)
+      overlap(core, prepared, block);
+  }
 
   GmShadow &gmShadow() { return gm; }
 
@@ -63,6 +68,8 @@ private:
   /// Pairs already reported, with their finding: building the text is slow.
   std::map<std::tuple<FindingKind, const Template *, const Template *, int, int>, int> known;
 
+  void boxes(const Prepared &prepared, const int64_t *regs, int64_t block);
+  void overlap(int core, const Prepared &prepared, int64_t block);
   void onChip(int lane, uint32_t tick, const Prepared &prepared, unsigned operand, bool isWrite,
               int64_t block);
   void inGm(int lane, uint32_t tick, const Prepared &prepared, unsigned operand, bool isWrite,

@@ -263,7 +263,7 @@ std::optional<CoreStatus> Group::issue(CoreRun &core, const Insn &insn) {
     recordIssue(core, prepared);
 
   if (checker)
-    checker->boxes(prepared, core.vm.regs.data(), core.block);
+    checker->alone(core.index, prepared, core.vm.regs.data(), core.block);
   if (order) {
     int lane = laneOf(core.index, prepared.pipe);
     if (op == TileOp::Mmad) {
