@@ -101,3 +101,23 @@ def test_matmul_softmax(size, blocks):
         block_N=blocks[1],
         block_K=blocks[2],
     )
+
+
+def test_tiles_that_fill_the_chip_have_a_plain_form():
+    """128 x 128 scores with a causal mask fit UB only when vector work is cut over two cores, and
+    only whole-tile statements can be cut: the plain form falls back on both."""
+    inputs = [randn((1, 128, 128), seed=s) for s in (1, 2, 3)]
+    check(
+        attention,
+        inputs,
+        attention_reference(True),
+        rtol=1e-2,
+        atol=4e-3,
+        opt_levels=[0],
+        seeds=1,
+        heads=1,
+        block_q=128,
+        block_k=128,
+        causal=True,
+        stages=1,
+    )

@@ -383,3 +383,21 @@ def test_size_limits_the_product(size):
         n=n,
         k=k,
     )
+
+
+@pytest.mark.parametrize("turns", [1, 2, 3, 5, 8, 13, 17])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_fused_turns_of_the_k_loop(turns, transposed):
+    """Any number of narrow K steps, the last of them ragged."""
+    K = turns * 32 - 5
+    shapes = [(K, 64), (48, K)] if transposed else [(64, K), (K, 48)]
+    check(
+        matmul,
+        [randn(shape, seed=s) for s, shape in enumerate(shapes)],
+        product(transposed, transposed),
+        rtol=2e-3,
+        atol=2e-2,
+        seeds=2,
+        **dict(M=64, N=48, K=K, bm=32, bn=48, bk=32, ta=transposed, tb=transposed),
+        **dict(dtype=T.float16, acc=T.float32, out=T.float32, stages=3),
+    )

@@ -234,8 +234,33 @@ void runAssert(Machine &m, const Node &node) {
     m.fail(node, "assertion failed: " + cast<tile::AssertOp>(node.op).getMessage());
 }
 
-/// Slot rotation and channel ends do nothing in the sequential meaning.
+/// A version of a rotating tile is whatever was written last.
 void runNothing(Machine &, const Node &) {}
+
+//===-- Channels -----------------------------------------------------------------------------===//
+
+/// A channel is a queue of versions: the writer may be turns ahead of the reader. Between the ends
+/// of one side the tile means that side's version.
+void runAcquire(Machine &m, const Node &node) {
+  Buffer &buffer = m.buffer(node.operands[0]);
+  buffer.versions.emplace_back(buffer.count * byteSize(buffer.kind));
+  buffer.data = buffer.versions.back().data();
+}
+
+void runWait(Machine &m, const Node &node) {
+  Buffer &buffer = m.buffer(node.operands[0]);
+  if (buffer.versions.empty())
+    return m.fail(node, "nothing was published in " + describe(buffer));
+  buffer.data = buffer.versions.front().data();
+}
+
+void runRelease(Machine &m, const Node &node) {
+  Buffer &buffer = m.buffer(node.operands[0]);
+  if (buffer.versions.empty())
+    return m.fail(node, "nothing was awaited in " + describe(buffer));
+  buffer.versions.pop_front();
+  buffer.data = buffer.storage.get();
+}
 
 } // namespace
 
@@ -249,10 +274,10 @@ ArrayRef<HandlerEntry> controlHandlers() {
       {"tile.symbol", runSymbol},
       {"tile.assert", runAssert},
       {"tile.advance", runNothing},
-      {"tile.acquire", runNothing},
+      {"tile.acquire", runAcquire},
       {"tile.publish", runNothing},
-      {"tile.wait", runNothing},
-      {"tile.release", runNothing},
+      {"tile.wait", runWait},
+      {"tile.release", runRelease},
       {"memref.dealloc", runNothing},
   };
   return kEntries;

@@ -38,6 +38,8 @@ bool Buffer::setShape(ArrayRef<int64_t> newShape) {
 
 bool Buffer::allocate(int64_t copies) {
   int64_t bytes = std::max<int64_t>(1, count * copies * byteSize(kind));
+  versions.clear();
+  data = storage.get();
   if (bytes <= capacity) {
     std::memset(storage.get(), 0, bytes);
     return true;

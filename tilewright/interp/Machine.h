@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -47,6 +48,8 @@ struct Buffer {
   std::unique_ptr<char, FreeDeleter> storage; ///< empty for arguments
   int64_t capacity = 0;
   llvm::StringRef name;
+  /// Of a channel: what has been acquired and not yet released, oldest first.
+  std::deque<std::vector<char>> versions;
   /// Set for a scalar variable inside tile.parallel: each lane has its own, at data[lane].
   LaneGroup *lanes = nullptr;
 

@@ -353,17 +353,20 @@ private:
     }
   }
 
-  /// The rung before an error: the largest rotating tile keeps half of its slots. False without
-  /// one.
+  /// The rung before an error: the largest tile with more than two slots keeps half of them; once
+  /// there is none, the largest with two keeps one. The second slot is what lets a load run beside
+  /// the work on the tile, so it goes last. False without a rotating tile.
   bool dropSlots(MutableArrayRef<Tile> tiles, const Memory &memory, int64_t needed) {
     Tile *largest = nullptr;
+    auto worth = [](Tile &tile) { return std::pair(tile.alloc.getSlots() > 2, tile.bytes); };
     for (Tile &tile : tiles)
-      if (tile.alloc.getSlots() > 1 && (!largest || tile.bytes > largest->bytes))
+      if (tile.alloc.getSlots() > 1 && (!largest || worth(tile) > worth(*largest)))
         largest = &tile;
     if (!largest)
       return false;
     npu::AllocOp alloc = largest->alloc;
-    int64_t slots = int64_t(alloc.getSlots()), fewer = slots / 2;
+    int64_t slots = int64_t(alloc.getSlots()),
+            fewer = slots > 2 ? std::max<int64_t>(2, slots / 2) : 1;
     alloc.emitRemark("[npu-plan-memory] fallback: '")
         << alloc.getName() << "' keeps " << fewer << " of " << slots
         << " slots, so its moves overlap less: the tiles "

@@ -63,6 +63,24 @@ def TileSplitLiveRanges : Pass<"tile-split-live-ranges", "::mlir::func::FuncOp">
   let dependentDialects = ["::tilewright::tile::TileDialect"];
 }
 
+def TileFuseK : Pass<"tile-fuse-k", "::mlir::func::FuncOp"> {
+  let summary = "let one turn of a reduction loop do the work of several";
+  let description = [{
+    Needs: tile-place-buffers.
+    Guarantees: the same results; in a loop that only loads slices along K and multiplies them, one turn loads slices that are
+    2, 4, 8 or 16 times as wide where the chip's costs of a transfer say that this is faster and L1 holds two of them. Turns
+    that are left over run as before, in a second loop.
+    Leaves alone: loops with anything else in them, and sums of several products.
+
+    Example: test/passes/tile-fuse-k.mlir.
+  }];
+  let options = [
+    Option<"chip", "chip", "std::string", "\"910b3\"", "chip whose memory sizes and costs hold">,
+    Option<"factor", "factor", "int64_t", "0", "turns in one; 0: as the costs say">
+  ];
+  let dependentDialects = ["::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def TileMaterializeZero : Pass<"tile-materialize-zero", "::mlir::func::FuncOp"> {
   let summary = "clear tiles whose elements may be read before they are written";
   let description = [{
@@ -109,6 +127,21 @@ def TilePipelineBuffers : Pass<"tile-pipeline-buffers", "::mlir::func::FuncOp"> 
     Example: test/passes/tile-pipeline-buffers.mlir.
   }];
   let dependentDialects = ["::tilewright::tile::TileDialect"];
+}
+
+def TileSkewStages : Pass<"tile-skew-stages", "::mlir::func::FuncOp"> {
+  let summary = "let cube and vector cores work on different turns of a loop";
+  let description = [{
+    Needs: tile-split-cores; after tile-pipeline-buffers, whose channels have two slots at least.
+    Guarantees: the same results. A statement that, within its turn, waits for the cube core to answer a vector core, and
+    whatever must keep its order with it, runs one turn late, and so on for each further round trip; the loop gets as many
+    turns more, and each stage a branch that leaves out the turns it does not have. A tile of up to 8 KiB that only late
+    statements read is kept for them in a copy; an L1 tile that several stages read is loaded by each.
+    Leaves alone: loops in which everything hangs together, and loops that carry scalars.
+
+    Example: test/passes/tile-skew-stages.mlir.
+  }];
+  let dependentDialects = ["::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
 def ConvertTileToNpu : Pass<"convert-tile-to-npu", "::mlir::ModuleOp"> {

@@ -36,12 +36,18 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
   onFunctions("tile-place-buffers", [] { return createTilePlaceBuffers(); });
   if (options.has("pipeline"))
     onFunctions("tile-split-live-ranges", [] { return createTileSplitLiveRanges(); });
+  if (options.has("fuse-k"))
+    onFunctions("tile-fuse-k", [chip = options.chip] {
+      return createTileFuseK(TileFuseKOptions{chip, 0});
+    });
   onFunctions("tile-materialize-zero", [] { return createTileMaterializeZero(); });
   onFunctions("tile-split-cores", [] { return createTileSplitCores(); });
   if (options.has("split-rows"))
     onFunctions("tile-split-rows", [] { return createTileSplitRows(); });
   if (options.has("pipeline"))
     onFunctions("tile-pipeline-buffers", [] { return createTilePipelineBuffers(); });
+  if (options.has("pipeline") && options.has("skew"))
+    onFunctions("tile-skew-stages", [] { return createTileSkewStages(); });
 
   onModule("convert-tile-to-npu", [] { return createConvertTileToNpu(); });
   onModule("canonicalize", [] { return createCanonicalizerPass(); });

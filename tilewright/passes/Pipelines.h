@@ -16,10 +16,12 @@ struct PipelineOptions {
   bool verify = false;              ///< run the independent checkers too
   bool strict = false;              ///< no change of rounding but the partial product
   std::vector<std::string> disable; ///< stages to leave out or plain, of switchNames()
-  bool forceSplitRows = false;      ///< cut vector work over two cores at level 0 too
+  bool forceSplitRows = false;      ///< cut vector work over two cores at level 0 too; only
+                                    ///< whole-tile operations can be cut
 
   bool has(llvm::StringRef stage) const {
-    bool wanted = optLevel > 0 || (forceSplitRows && stage == "split-rows");
+    bool wanted =
+        optLevel > 0 || (forceSplitRows && (stage == "split-rows" || stage == "vectorize"));
     return wanted && std::find(disable.begin(), disable.end(), stage) == disable.end();
   }
 };

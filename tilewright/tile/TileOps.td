@@ -204,7 +204,8 @@ class Tile_ChannelEnd<string mnemonic, string text> : Tile_Op<mnemonic, [MemoryE
   let summary = text;
   let description = [{
     A channel is a `workspace` tile through which one kind of core hands tiles to the other: the writer acquires a free slot,
-    writes, publishes; the reader waits, reads, releases. In the sequential meaning the four ends do nothing.
+    writes, publishes; the reader waits, reads, releases. In the sequential meaning it is a queue of versions: `acquire` adds
+    one of zeros, `wait` makes the oldest one current, `release` drops it.
   }];
   let arguments = (ins AnyMemRef:$channel, Tile_CoreAttr:$core);
   let assemblyFormat = "$channel `on` $core attr-dict `:` type($channel)";

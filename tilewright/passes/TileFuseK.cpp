@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// tile-fuse-k: let one turn of a reduction loop do the work of several.
+
+#include "tilewright/machine/Machine.h"
+#include "tilewright/passes/TileUtils.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace tilewright::passes {
+#define GEN_PASS_DEF_TILEFUSEK
+#include "tilewright/passes/Passes.h.inc"
+} // namespace tilewright::passes
+
+using namespace mlir;
+using namespace tilewright;
+using namespace tilewright::passes;
+using namespace tilewright::tile;
+
+namespace {
+
+constexpr StringLiteral kPass = "tile-fuse-k";
+constexpr int64_t kUnknownTrips = 64; ///< turns of a loop whose bounds are run-time values
+constexpr int64_t kSlots = 2;         ///< what double buffering needs
+constexpr int64_t kMaxFactor = 16;    ///< a turn never does the work of more
+constexpr double kWorthwhile = 0.99;  ///< of the time; less gain is not worth the memory
+
+int64_t bytesOf(MemRefType type) {
+  return llvm::divideCeil(type.getNumElements() * type.getElementTypeBitWidth(), 8);
+}
+
+/// One dimension of one box that grows with the number of turns in one.
+struct Growth {
+  Operation *op;
+  unsigned box, dim;
+};
+
+/// A loop that does nothing but load slices of tiles along K and multiply them.
+class KLoop {
+public:
+  explicit KLoop(scf::ForOp loop) : loop(loop) {}
+
+  /// Checks the whole shape of the loop. What does not fit is left alone without a word: most loops
+  /// are none of this kind.
+  bool match();
+  /// The number of turns to do at once, 1 for none.
+  int64_t chooseFactor(const machine::Machine &chip);
+  void fuse(int64_t factor);
+
+private:
+  std::optional<int64_t> coefficient(Value value);
+  std::optional<unsigned> movingDim(const Box &box);
+  bool matchGemm(GemmOp gemm);
+  bool matchCopy(CopyOp copy);
+  bool matchOperand(GemmOp gemm, unsigned box, unsigned dim);
+  bool startsAtFirstTurn(Value init);
+  std::optional<int64_t> trips();
+  double cycles(int64_t factor, const machine::Machine &chip);
+  int64_t memory(int64_t factor);
+
+  scf::ForOp loop;
+  int64_t step = 0;
+  SmallVector<CopyOp> copies;
+  SmallVector<GemmOp> gemms;
+  llvm::MapVector<Value, unsigned> tiles; ///< tile that a copy fills -> its K dimension
+  SmallVector<Growth> growths;
+};
+
+/// Factor of the loop's variable in an affine expression of it; none when it is not affine.
+std::optional<int64_t> KLoop::coefficient(Value value) {
+  if (value == loop.getInductionVar())
+    return 1;
+  Operation *op = value.getDefiningOp();
+  if (loop.isDefinedOutsideOfLoop(value))
+    return 0;
+  if (!op || op->getNumResults() != 1)
+    return std::nullopt;
+  SmallVector<int64_t> parts;
+  for (Value operand : op->getOperands()) {
+    std::optional<int64_t> part = coefficient(operand);
+    if (!part)
+      return std::nullopt;
+    parts.push_back(*part);
+  }
+  if (llvm::all_of(parts, [](int64_t part) { return part == 0; }))
+    return isPure(op) ? std::optional<int64_t>(0) : std::nullopt;
+  if (isa<arith::AddIOp>(op))
+    return parts[0] + parts[1];
+  if (isa<arith::SubIOp>(op))
+    return parts[0] - parts[1];
+  if (!isa<arith::MulIOp>(op))
+    return std::nullopt;
+  for (unsigned side : {0u, 1u})
+    if (std::optional<int64_t> constant = constantOf(op->getOperand(side)))
+      return *constant * parts[1 - side];
+  return std::nullopt;
+}
+
+/// The one dimension along which the box of a turn follows that of the turn before without a gap.
+std::optional<unsigned> KLoop::movingDim(const Box &box) {
+  std::optional<unsigned> moving;
+  for (unsigned dim = 0; dim < box.offsets.size(); ++dim) {
+    std::optional<int64_t> move = coefficient(box.offsets[dim]);
+    if (!move || coefficient(box.sizes[dim]) != 0)
+      return std::nullopt;
+    if (*move == 0)
+      continue;
+    if (moving || constantOf(box.sizes[dim]) != *move * step)
+      return std::nullopt;
+    moving = dim;
+  }
+  return moving;
+}
+
+/// The tile of a copy is written whole, once a turn, and lives in this loop only.
+bool KLoop::matchCopy(CopyOp copy) {
+  Box dst = copy.getBox(0), src = copy.getBox(1);
+  auto alloc = dst.buffer.getDefiningOp<AllocOp>();
+  if (!alloc || scopeOf(dst.buffer) != Scope::L1 || scopeOf(src.buffer) != Scope::Global ||
+      !coversBuffer(dst) || tiles.count(dst.buffer))
+    return false;
+  auto moving = movingDim(src);
+  auto map = matchDims(src, dst);
+  if (!moving || failed(map) || (*map)[*moving] < 0)
+    return false;
+  bool isLocal = true;
+  forEachAccess(alloc, [&](AccessInterface op, unsigned box) {
+    isLocal &= op->getBlock() == loop.getBody() && (op == copy || (isa<GemmOp>(op) && box > 0));
+  });
+  if (!isLocal)
+    return false;
+  unsigned dim = (*map)[*moving];
+  tiles[dst.buffer] = dim;
+  growths.push_back({copy, 0, dim});
+  growths.push_back({copy, 1, *moving});
+  copies.push_back(copy);
+  return true;
+}
+
+/// An operand of a product is a tile of the loop, or moves along K within a tile from outside.
+bool KLoop::matchOperand(GemmOp gemm, unsigned box, unsigned dim) {
+  Box operand = gemm.getBox(box);
+  auto found = tiles.find(operand.buffer);
+  if (found != tiles.end() ? found->second != dim || !coversBuffer(operand)
+                           : movingDim(operand) != dim)
+    return false;
+  growths.push_back({gemm, box, dim});
+  return true;
+}
+
+/// True for the condition "this is the first turn".
+bool KLoop::startsAtFirstTurn(Value init) {
+  auto compare = init.getDefiningOp<arith::CmpIOp>();
+  if (!compare || compare.getPredicate() != arith::CmpIPredicate::eq ||
+      compare.getLhs() != loop.getInductionVar())
+    return false;
+  auto first = constantOf(loop.getLowerBound());
+  return compare.getRhs() == loop.getLowerBound() ||
+         (first && constantOf(compare.getRhs()) == first);
+}
+
+bool KLoop::matchGemm(GemmOp gemm) {
+  if (Value init = gemm.getInit(); init && constantOf(init) != 0 && !startsAtFirstTurn(init))
+    return false;
+  Box sum = gemm.getBox(0);
+  if (sum.offsets.size() != 2 || gemm.getBox(1).offsets.size() != 2 ||
+      gemm.getBox(2).offsets.size() != 2)
+    return false;
+  for (auto [offset, size] : llvm::zip(sum.offsets, sum.sizes))
+    if (coefficient(offset) != 0 || coefficient(size) != 0)
+      return false;
+  if (!matchOperand(gemm, 1, gemm.getTransposeA() ? 0 : 1) ||
+      !matchOperand(gemm, 2, gemm.getTransposeB() ? 1 : 0))
+    return false;
+  gemms.push_back(gemm);
+  return true;
+}
+
+bool KLoop::match() {
+  std::optional<int64_t> constant = constantOf(loop.getStep());
+  if (!constant || *constant < 1 || loop.getNumResults() != 0)
+    return false;
+  step = *constant;
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    if (auto copy = dyn_cast<CopyOp>(op); copy ? !matchCopy(copy) : false)
+      return false;
+    if (!isa<CopyOp, GemmOp>(op) && !isPure(&op))
+      return false;
+  }
+  // Sums of two products each turn would be added in another order.
+  llvm::DenseSet<Value> sums;
+  for (GemmOp gemm : loop.getBody()->getOps<GemmOp>()) {
+    if (!matchGemm(gemm) || !sums.insert(gemm.getBox(0).buffer).second)
+      return false;
+    // Every tile is loaded before it is read, in the same turn.
+    for (CopyOp copy : copies)
+      if (!copy->isBeforeInBlock(gemm) &&
+          llvm::is_contained(gemm->getOperands(), copy.getBox(0).buffer))
+        return false;
+  }
+  return !gemms.empty() && !copies.empty();
+}
+
+std::optional<int64_t> KLoop::trips() {
+  auto lower = constantOf(loop.getLowerBound()), upper = constantOf(loop.getUpperBound());
+  if (!lower || !upper)
+    return std::nullopt;
+  return std::max<int64_t>(0, llvm::divideCeil(*upper - *lower, step));
+}
+
+/// Time of the blocks of one core: what the first turn waits for, then whatever takes longest a
+/// turn. Turns that are left over run one by one.
+double KLoop::cycles(int64_t factor, const machine::Machine &chip) {
+  auto turn = [&](int64_t turns) {
+    double load = 0, product = 0;
+    for (CopyOp copy : copies) {
+      Box src = copy.getBox(1);
+      auto type = cast<MemRefType>(src.buffer.getType());
+      double width = type.getElementTypeBitWidth() / 8.0;
+      auto tile = cast<MemRefType>(copy.getBox(0).buffer.getType());
+      double bytes = static_cast<double>(bytesOf(tile) * turns);
+      auto last = constantOf(src.sizes.back());
+      double row = last.value_or(1) * width;
+      if (movingDim(src) == src.offsets.size() - 1)
+        row *= turns;
+      load += chip.mte2Start + bytes / chip.mte2RateAic + bytes / row * chip.mte2RowAic;
+    }
+    for (GemmOp gemm : gemms) {
+      Box sum = gemm.getBox(0), a = gemm.getBox(1);
+      auto type = cast<MemRefType>(a.buffer.getType());
+      unsigned bits = type.getElementTypeBitWidth();
+      double macs = bits == 8 ? chip.macsI8 : bits == 16 ? chip.macsF16 : chip.macsF32;
+      double volume = turns;
+      for (Value size : sum.sizes)
+        volume *= constantOf(size).value_or(1);
+      volume *= constantOf(a.sizes[gemm.getTransposeA() ? 0 : 1]).value_or(1);
+      product += volume / macs + chip.mmadOverhead;
+    }
+    return std::pair(load, std::max(load, product));
+  };
+  int64_t all = trips().value_or(kUnknownTrips);
+  auto [firstLoad, each] = turn(factor);
+  double block = all / factor * each + all % factor * turn(1).second;
+  double blocks = 1;
+  auto launch = loop->getParentOfType<LaunchOp>();
+  for (Value extent : launch.getGrid())
+    blocks *= constantOf(extent).value_or(1);
+  return firstLoad + chip.mte2LatencyMiss + std::ceil(blocks / chip.aicCount) * block;
+}
+
+/// Bytes of L1 once the tiles of a turn are `factor` times as wide.
+int64_t KLoop::memory(int64_t factor) {
+  int64_t own = 0, others = 0;
+  for (auto [tile, dim] : tiles)
+    own += bytesOf(cast<MemRefType>(tile.getType()));
+  for (AllocOp alloc : loop->getParentOfType<LaunchOp>().getOps<AllocOp>())
+    if (scopeOf(alloc) == Scope::L1 && !tiles.count(alloc))
+      others += bytesOf(cast<MemRefType>(alloc.getType()));
+  auto all = trips();
+  bool hasRest = !all || *all % factor != 0;
+  return kSlots * (own * factor + (hasRest ? own : 0) + others);
+}
+
+int64_t KLoop::chooseFactor(const machine::Machine &chip) {
+  int64_t best = 1;
+  double least = cycles(1, chip);
+  int64_t all = trips().value_or(kUnknownTrips);
+  for (int64_t factor = 2; factor <= std::min(all, kMaxFactor); factor *= 2) {
+    if (memory(factor) > chip.l1Bytes)
+      break;
+    double time = cycles(factor, chip);
+    if (time >= kWorthwhile * least)
+      continue;
+    best = factor;
+    least = time;
+  }
+  return best;
+}
+
+/// The wide loop comes first; the old one stays behind for the turns that are left over.
+void KLoop::fuse(int64_t factor) {
+  OpBuilder builder(loop);
+  Location loc = loop.getLoc();
+  auto index = [&](int64_t value) -> Value {
+    return builder.create<arith::ConstantIndexOp>(loc, value);
+  };
+  Value lower = loop.getLowerBound(), wideStep = index(step * factor), end;
+  std::optional<int64_t> all = trips();
+  if (all) {
+    end = index(*constantOf(lower) + *all / factor * factor * step);
+  } else {
+    Value length = builder.create<arith::SubIOp>(loc, loop.getUpperBound(), lower);
+    length = builder.create<arith::MaxSIOp>(loc, length, index(0));
+    Value turns = builder.create<arith::CeilDivSIOp>(loc, length, index(step));
+    Value wide = builder.create<arith::DivSIOp>(loc, turns, index(factor));
+    wide = builder.create<arith::MulIOp>(loc, wide, wideStep);
+    end = builder.create<arith::AddIOp>(loc, lower, wide);
+  }
+
+  IRMapping mapping;
+  for (auto [tile, dim] : tiles) {
+    auto alloc = tile.getDefiningOp<AllocOp>();
+    auto type = cast<MemRefType>(alloc.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape[dim] *= factor;
+    AllocOp wide = createAlloc(alloc, alloc.getLoc(), alloc.getName() + ".wide", shape,
+                               type.getElementType(), Scope::L1);
+    wide->setDiscardableAttrs(alloc->getDiscardableAttrDictionary());
+    mapping.map(tile, wide.getResult());
+  }
+  remark(loop, kPass, "applied") << "one turn does the work of " << factor
+                                 << ": longer rows and fewer, larger loads";
+  auto wide = cast<scf::ForOp>(builder.clone(*loop, mapping));
+  wide.setStep(wideStep);
+  wide.setUpperBound(end);
+  builder.setInsertionPoint(wide);
+  for (const Growth &growth : growths) {
+    Operation *op = mapping.lookup(growth.op);
+    unsigned at = growth.dim;
+    for (unsigned box = 0; box < growth.box; ++box)
+      at += cast<AccessInterface>(growth.op).getBox(box).sizes.size();
+    MutableOperandRange sizes =
+        isa<CopyOp>(op) ? cast<CopyOp>(op).getSizesMutable() : cast<GemmOp>(op).getSizesMutable();
+    int64_t size = *constantOf(sizes[at].get());
+    sizes[at].set(index(size * factor));
+  }
+  if (!all || *all % factor != 0) {
+    loop.setLowerBound(end);
+    return;
+  }
+  loop.erase();
+  for (auto [tile, dim] : tiles) {
+    auto alloc = tile.getDefiningOp<AllocOp>();
+    mapping.lookup(tile).getDefiningOp<AllocOp>().setName(alloc.getName());
+    alloc.erase();
+  }
+}
+
+struct TileFuseKPass : passes::impl::TileFuseKBase<TileFuseKPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    machine::LoadResult loaded = machine::loadChip(chip);
+    if (!loaded.error.empty()) {
+      getOperation().emitError() << loaded.error;
+      return signalPassFailure();
+    }
+    SmallVector<scf::ForOp> loops;
+    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    for (scf::ForOp loop : loops) {
+      KLoop candidate(loop);
+      if (!candidate.match())
+        continue;
+      int64_t turns = factor > 0 ? int64_t(factor) : candidate.chooseFactor(loaded.machine);
+      if (turns > 1)
+        candidate.fuse(turns);
+    }
+  }
+};
+
+} // namespace
