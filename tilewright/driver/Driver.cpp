@@ -143,16 +143,56 @@ std::string planProblem(const std::vector<to_sim::LaunchProgram> &launches,
 
 } // namespace
 
+/// Forms of the pipeline in which the tiles may fit, the best first. The last one is what the error
+/// is about when none does.
+static std::vector<passes::PipelineOptions> waysToFit(ModuleOp module,
+                                                      const passes::PipelineOptions &options) {
+  bool hasProducts =
+      module.walk([](tile::GemmOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  std::vector<passes::PipelineOptions> ways;
+  auto add = [&](bool keepSlots, int64_t parts) {
+    passes::PipelineOptions way = options;
+    way.keepSlots = keepSlots;
+    way.parts = parts;
+    way.forceSplitRows = parts > 1;
+    ways.push_back(way);
+  };
+  constexpr int64_t kParts[] = {2, 4, 8, 16};
+  bool canCut = !hasProducts && !llvm::is_contained(options.disable, "split-rows");
+  if (canCut && options.has("pipeline")) {
+    add(/*keepSlots=*/true, 0);
+    for (int64_t parts : kParts)
+      add(/*keepSlots=*/true, parts);
+  }
+  add(/*keepSlots=*/false, 0);
+  if (canCut)
+    for (int64_t parts : kParts)
+      add(/*keepSlots=*/false, parts);
+  // Half the rows on each vector core is the last thing that may make the tiles fit.
+  if (hasProducts && !options.has("split-rows")) {
+    add(/*keepSlots=*/false, 0);
+    ways.back().forceSplitRows = true;
+  } else if (canCut) {
+    add(/*keepSlots=*/false, 0);
+  }
+  return ways;
+}
+
 /// Runs the stages and translates the launches; false after an error, which is in the diagnostics.
 bool Kernel::Impl::build(DiagnosticCollector &collector) {
-  std::string failedStage = runStages(*final, pipeline, options.dumpDir, collector);
-  if (failedStage == "npu-plan-memory" && !pipeline.has("split-rows")) {
-    // Half the rows on each vector core is the last thing that may make the tiles fit.
+  std::string failedStage;
+  std::vector<passes::PipelineOptions> ladder = waysToFit(*built, pipeline);
+  for (size_t rung = 0; rung < ladder.size(); ++rung) {
     collector.reset();
-    pipeline.forceSplitRows = forceSplitRows = true;
-    final = built->clone();
+    if (rung > 0)
+      final = built->clone();
+    pipeline = ladder[rung];
     failedStage = runStages(*final, pipeline, options.dumpDir, collector);
+    if (failedStage != "npu-plan-memory" && failedStage != "tile-split-rows")
+      break;
   }
+  forceSplitRows = pipeline.forceSplitRows;
+  parts = pipeline.parts;
   if (!failedStage.empty())
     return false;
   bool translated = true;
@@ -197,6 +237,7 @@ bool Kernel::Impl::buildOrLoad(const std::string &chipText, DiagnosticCollector 
     if (unpack(*bytes, kept, said)) {
       static_cast<Compiled &>(*this) = std::move(kept);
       pipeline.forceSplitRows = forceSplitRows;
+      pipeline.parts = parts;
       diagnostics = std::move(said);
       final = nullptr;
       cacheUse = CacheUse::Hit;

@@ -60,7 +60,7 @@ BoxLowering::Place BoxLowering::placeOf(const Box &box) {
 }
 
 std::optional<int64_t> BoxLowering::splitDim(Value buffer) {
-  auto alloc = mixed ? buffer.getDefiningOp<tile::AllocOp>() : nullptr;
+  auto alloc = parts > 1 ? buffer.getDefiningOp<tile::AllocOp>() : nullptr;
   auto dim = alloc ? alloc->getAttrOfType<IntegerAttr>(tile::kSplitDimAttr) : nullptr;
   return dim ? std::optional<int64_t>(dim.getInt()) : std::nullopt;
 }
@@ -76,14 +76,17 @@ bool BoxLowering::isSplit(AccessInterface op) {
   return false;
 }
 
-/// Rows of `extent` that this vector core does: `half` on the first, the rest on the second.
-Value BoxLowering::myRows(int64_t extent, int64_t half) {
-  if (extent == 2 * half)
-    return index(half);
-  Value first =
-      builder.create<arith::CmpIOp>(function.getLoc(), arith::CmpIPredicate::eq, subCore, zero);
-  return builder.create<arith::SelectOp>(function.getLoc(), first, index(half),
-                                         index(extent - half));
+/// Rows of `extent` that this runner does: `rows` each as long as there are some.
+Value BoxLowering::myRows(int64_t extent, int64_t rows) {
+  Location loc = function.getLoc();
+  if (extent == parts * rows)
+    return index(rows);
+  if (parts == 2) {
+    Value first = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, subCore, zero);
+    return builder.create<arith::SelectOp>(loc, first, index(rows), index(extent - rows));
+  }
+  Value left = builder.create<arith::SubIOp>(loc, index(extent), myFirstRow(rows));
+  return builder.create<arith::MinSIOp>(loc, left, index(rows)); // no part is without rows
 }
 
 Value BoxLowering::myFirstRow(int64_t half) {
@@ -200,7 +203,7 @@ scf::IfOp BoxLowering::onFirstCore(Location loc) {
 }
 
 void BoxLowering::once(Location loc, bool split, llvm::function_ref<void()> body) {
-  if (!mixed || core != Core::AIV || split || inFirst)
+  if (parts == 1 || core != Core::AIV || split || inFirst)
     return body();
   scf::IfOp branch = onFirstCore(loc);
   OpBuilder::InsertionGuard guard(builder);

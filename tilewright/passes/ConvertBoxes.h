@@ -29,10 +29,11 @@ struct BoxLowering {
   mlir::OpBuilder &builder;
   mlir::IRMapping mapping; ///< tile-level value -> value in the function
   Core core;
-  bool mixed; ///< the launch has both kinds of core
+  bool mixed;        ///< the launch has both kinds of core
+  int64_t parts = 1; ///< how many runners share the rows of a block's cut tiles
   mlir::func::FuncOp function;
   mlir::Value zero;    ///< index 0
-  mlir::Value subCore; ///< number of this vector core, mixed launches only
+  mlir::Value subCore; ///< number of this runner among them
   llvm::MapVector<tile::AllocOp, Channel> channels = {};
   bool onlyFirst = false; ///< the first vector core does all the vector work
   bool inFirst = false;   ///< what is being built runs on the first vector core only

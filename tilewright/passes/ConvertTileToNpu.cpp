@@ -28,7 +28,7 @@ public:
               IRMapping mapping)
       : launch(launch), function(function), builder(function.getContext()),
         hostScalars(function.getContext()),
-        lowering{builder, mapping, core, mixed, function, {}, {}} {
+        lowering{builder, mapping, core, mixed, 1, function, {}, {}} {
     lowering.onlyFirst = onlyFirst && core == Core::AIV;
   }
 
@@ -39,8 +39,12 @@ public:
     lowering.zero = builder.create<arith::ConstantIndexOp>(loc, 0);
     auto first = builder.create<npu::CoreIdOp>(loc, builder.getIndexType());
     hostScalars.setInsertionPoint(first);
-    if (lowering.mixed && lowering.core == Core::AIV)
+    if (lowering.mixed && lowering.core == Core::AIV) {
+      lowering.parts = 2;
       lowering.subCore = builder.create<npu::SubCoreIdOp>(loc, builder.getIndexType());
+    }
+    if (auto parts = launch->getAttrOfType<IntegerAttr>(tile::kPartsAttr))
+      lowering.parts = parts.getInt();
     createBuffers();
 
     // This runner's share of the grid, in linear order, first extent fastest.
@@ -49,12 +53,21 @@ public:
     Value total = grid.front();
     for (Value extent : ArrayRef(grid).drop_front())
       total = builder.create<arith::MulIOp>(loc, total, extent);
+    Value parts;
+    if (!lowering.mixed && lowering.parts > 1) {
+      parts = builder.create<arith::ConstantIndexOp>(loc, lowering.parts);
+      total = builder.create<arith::MulIOp>(loc, total, parts);
+    }
     primeChannels(/*prime=*/true);
     Value step = builder.create<npu::CoreCountOp>(loc, builder.getIndexType());
     auto blocks = builder.create<scf::ForOp>(loc, first, total, step);
     builder.setInsertionPointToStart(blocks.getBody());
     Value id = blocks.getInductionVar();
     builder.create<npu::BeginBlockOp>(loc, id);
+    if (parts) {
+      lowering.subCore = builder.create<arith::RemUIOp>(loc, id, parts);
+      id = builder.create<arith::DivUIOp>(loc, id, parts);
+    }
     for (auto [index, argument] : llvm::enumerate(launch.getBody().getArguments())) {
       bool last = index + 1 == grid.size();
       lowering.mapping.map(
@@ -96,7 +109,8 @@ void CoreProgram::createBuffers() {
       return;
     auto type = cast<MemRefType>(alloc.getType());
     SmallVector<int64_t> shape(type.getShape());
-    if (auto dim = alloc->getAttrOfType<IntegerAttr>(tile::kSplitDimAttr); dim && lowering.mixed)
+    if (auto dim = alloc->getAttrOfType<IntegerAttr>(tile::kSplitDimAttr);
+        dim && lowering.parts > 1)
       shape[dim.getInt()] = alloc->getAttrOfType<IntegerAttr>(tile::kSplitRowsAttr).getInt();
     auto npuType = MemRefType::get(shape, type.getElementType(), AffineMap(),
                                    npu::SpaceAttr::get(builder.getContext(), spaceOf(scope)));

@@ -353,18 +353,61 @@ private:
     }
   }
 
-  /// The rung before an error: the largest tile with more than two slots keeps half of them; once
-  /// there is none, the largest with two keeps one. The second slot is what lets a load run beside
-  /// the work on the tile, so it goes last. False without a rotating tile.
+  /// Eighths of the elements that a turn computes while a slot of the tile is taken: what a single
+  /// slot would keep the movers from running beside.
+  static int64_t heldEighths(npu::AllocOp alloc) {
+    npu::AdvanceOp advance;
+    for (Operation *user : alloc->getUsers())
+      if (auto found = dyn_cast<npu::AdvanceOp>(user))
+        advance = found;
+    if (!advance)
+      return 8;
+    Block *block = advance->getBlock();
+    Operation *last = advance;
+    for (Operation *user : alloc->getUsers())
+      if (Operation *op = block->findAncestorOpInBlock(*user); op && last->isBeforeInBlock(op))
+        last = op;
+    int64_t held = 0, all = 0;
+    for (Operation &op : *block)
+      op.walk([&](AccessInterface access) {
+        auto pipes = dyn_cast<npu::PipeInterface>(access.getOperation());
+        if (!pipes || (pipes.getBoxPipe(0) != npu::Pipe::V && pipes.getBoxPipe(0) != npu::Pipe::M))
+          return;
+        int64_t elements = 0; // of the largest box: a reduction reads more than it writes
+        for (unsigned box = 0; box < access.getNumBoxes(); ++box) {
+          auto type = cast<MemRefType>(access.getBox(box).buffer.getType());
+          elements = std::max(elements, type.hasStaticShape() ? type.getNumElements() : 0);
+        }
+        all += elements;
+        if (!op.isBeforeInBlock(advance) && !last->isBeforeInBlock(&op))
+          held += elements;
+      });
+    return all > 0 ? 8 * held / all : 8;
+  }
+
+  /// The rung before an error: the largest tile with more than two slots keeps half of them. Once
+  /// there is none, a tile with two keeps one: the second slot lets moves run beside the work on
+  /// the tile, so the one that is taken the shortest goes first, and with `keep-slots` none in UB
+  /// that is taken for more than half of a turn's work. False without such a tile.
   bool dropSlots(MutableArrayRef<Tile> tiles, const Memory &memory, int64_t needed) {
-    Tile *largest = nullptr;
-    auto worth = [](Tile &tile) { return std::pair(tile.alloc.getSlots() > 2, tile.bytes); };
-    for (Tile &tile : tiles)
-      if (tile.alloc.getSlots() > 1 && (!largest || worth(tile) > worth(*largest)))
-        largest = &tile;
-    if (!largest)
+    Tile *cheapest = nullptr;
+    std::tuple<bool, int64_t, int64_t> least;
+    for (Tile &tile : tiles) {
+      if (tile.alloc.getSlots() < 2)
+        continue;
+      bool isSecond = tile.alloc.getSlots() == 2;
+      int64_t eighths = isSecond ? heldEighths(tile.alloc) : 0;
+      if (keepSlots && memory.space == npu::Space::UB && eighths > 4)
+        continue;
+      std::tuple cost(isSecond, eighths, -tile.bytes);
+      if (!cheapest || cost < least) {
+        cheapest = &tile;
+        least = cost;
+      }
+    }
+    if (!cheapest)
       return false;
-    npu::AllocOp alloc = largest->alloc;
+    npu::AllocOp alloc = cheapest->alloc;
     int64_t slots = int64_t(alloc.getSlots()),
             fewer = slots > 2 ? std::max<int64_t>(2, slots / 2) : 1;
     alloc.emitRemark("[npu-plan-memory] fallback: '")

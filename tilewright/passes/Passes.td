@@ -106,14 +106,20 @@ def TileSplitCores : Pass<"tile-split-cores", "::mlir::func::FuncOp"> {
 }
 
 def TileSplitRows : Pass<"tile-split-rows", "::mlir::func::FuncOp"> {
-  let summary = "cut the vector work of a mixed kernel over the two vector cores";
+  let summary = "cut vector work by rows: over the two cores of a mixed kernel, into more blocks otherwise";
   let description = [{
     Needs: tile-split-cores.
     Guarantees: UB tiles along classes of tied dimensions carry `tile.split_dim` and `tile.split_rows` (rows of the first
     core). Everything else is done by both cores, and stored by the first.
+    In a launch without cube work each block becomes `tile.parts` blocks in the same way: `parts` of them, or, with parts=0, as
+    many as keep all vector cores busy when the grid alone does not. parts > 1 is an error where nothing can be cut.
 
     Example: test/passes/tile-split-rows.mlir.
   }];
+  let options = [
+    Option<"chip", "chip", "std::string", "\"910b3\"", "chip whose number of cores holds">,
+    Option<"parts", "parts", "int64_t", "0", "blocks to make of one without cube work; 0: as the grid needs">
+  ];
   let dependentDialects = ["::tilewright::tile::TileDialect"];
 }
 
@@ -170,7 +176,10 @@ def NpuPlanMemory : Pass<"npu-plan-memory", "::mlir::ModuleOp"> {
 
     Example: test/passes/npu-plan-memory.mlir.
   }];
-  let options = [Option<"chip", "chip", "std::string", "\"910b3\"", "chip whose memory sizes hold">];
+  let options = [
+    Option<"chip", "chip", "std::string", "\"910b3\"", "chip whose memory sizes hold">,
+    Option<"keepSlots", "keep-slots", "bool", "false", "an error in place of a UB tile with one slot">
+  ];
   let dependentDialects = ["::tilewright::npu::NpuDialect"];
 }
 

@@ -37,13 +37,14 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
   if (options.has("pipeline"))
     onFunctions("tile-split-live-ranges", [] { return createTileSplitLiveRanges(); });
   if (options.has("fuse-k"))
-    onFunctions("tile-fuse-k", [chip = options.chip] {
-      return createTileFuseK(TileFuseKOptions{chip, 0});
-    });
+    onFunctions("tile-fuse-k",
+                [chip = options.chip] { return createTileFuseK(TileFuseKOptions{chip, 0}); });
   onFunctions("tile-materialize-zero", [] { return createTileMaterializeZero(); });
   onFunctions("tile-split-cores", [] { return createTileSplitCores(); });
   if (options.has("split-rows"))
-    onFunctions("tile-split-rows", [] { return createTileSplitRows(); });
+    onFunctions("tile-split-rows", [chip = options.chip, parts = options.parts] {
+      return createTileSplitRows(TileSplitRowsOptions{chip, parts});
+    });
   if (options.has("pipeline"))
     onFunctions("tile-pipeline-buffers", [] { return createTilePipelineBuffers(); });
   if (options.has("pipeline") && options.has("skew"))
@@ -52,8 +53,9 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
   onModule("convert-tile-to-npu", [] { return createConvertTileToNpu(); });
   onModule("canonicalize", [] { return createCanonicalizerPass(); });
   onModule("cse", [] { return createCSEPass(); });
-  onModule("npu-plan-memory",
-           [chip = options.chip] { return createNpuPlanMemory(NpuPlanMemoryOptions{chip}); });
+  onModule("npu-plan-memory", [chip = options.chip, keepSlots = options.keepSlots] {
+    return createNpuPlanMemory(NpuPlanMemoryOptions{chip, keepSlots});
+  });
   NpuInsertSyncOptions sync;
   sync.mode = options.has("sync") ? "minimal" : "barrier-all";
   onFunctions("npu-insert-sync", [sync] { return createNpuInsertSync(sync); });

@@ -19,6 +19,11 @@ struct PipelineOptions {
   bool forceSplitRows = false;      ///< cut vector work over two cores at level 0 too; only
                                     ///< whole-tile operations can be cut
 
+  /// Blocks of kernels without cube work are cut into this many, row by row. 0: as many as there
+  /// are idle cores.
+  int64_t parts = 0;
+  bool keepSlots = false; ///< fail rather than take the second slot from a tile in UB
+
   bool has(llvm::StringRef stage) const {
     bool wanted =
         optLevel > 0 || (forceSplitRows && (stage == "split-rows" || stage == "vectorize"));

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tilewright/machine/Machine.h"
+#include "tilewright/passes/SharedGlobals.h"
 #include "tilewright/passes/TileUtils.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -40,8 +42,9 @@ public:
     launch.walk([&](AccessInterface op) { visit(op); });
   }
 
-  /// Classes to cut, those with most work first; no tile has dimensions of two of them.
-  SmallVector<unsigned> choose() {
+  /// Classes to cut, those with most work first, or outer dimensions first; no tile has dimensions
+  /// of two of them.
+  SmallVector<unsigned> choose(bool outerFirst = false) {
     llvm::MapVector<unsigned, int64_t> total;
     llvm::DenseMap<unsigned, bool> fixed;
     for (unsigned node = 0; node < parent.size(); ++node) {
@@ -58,9 +61,14 @@ public:
     for (auto [root, work] : total)
       if (!fixed[root] && work > 0)
         order.push_back(root);
-    llvm::sort(order, [&](unsigned a, unsigned b) {
-      return total[a] != total[b] ? total[a] > total[b] : a < b;
-    });
+    llvm::DenseMap<unsigned, unsigned> innermost;
+    for (auto [alloc, node] : first)
+      for (unsigned dim = 0; dim < rankOf(alloc); ++dim)
+        innermost[find(node + dim)] = std::max(innermost[find(node + dim)], dim);
+    auto rank = [&](unsigned root) {
+      return std::tuple(outerFirst ? innermost[root] : 0, -total[root], root);
+    };
+    llvm::sort(order, [&](unsigned a, unsigned b) { return rank(a) < rank(b); });
     llvm::DenseSet<Value> cut;
     for (unsigned root : order) {
       SmallVector<Value> members;
@@ -191,8 +199,18 @@ void RowLattice::visit(AccessInterface op) {
   }
 }
 
+/// Elements of a tile below which a part is not worth a block of its own.
+constexpr int64_t kLeastElements = 2048;
+
 struct TileSplitRowsPass : passes::impl::TileSplitRowsBase<TileSplitRowsPass> {
+  using Base::Base;
+
   void runOnOperation() override {
+    machine::LoadResult loaded = machine::loadChip(chip);
+    if (!loaded.error.empty()) {
+      getOperation().emitError() << loaded.error;
+      return signalPassFailure();
+    }
     getOperation().walk([&](LaunchOp launch) {
       bool cube = false, vector = false;
       launch.walk([&](Operation *op) {
@@ -201,30 +219,96 @@ struct TileSplitRowsPass : passes::impl::TileSplitRowsBase<TileSplitRowsPass> {
           vector |= core.getValue() == Core::AIV;
         }
       });
-      if (!cube || !vector)
+      if (!vector)
         return;
       RowLattice lattice(launch);
+      if (!cube)
+        return cutBlocks(launch, lattice, loaded.machine);
       SmallVector<unsigned> roots = lattice.choose();
       if (roots.empty())
         remark(launch, kPass, "missed")
             << "no dimension can be cut over the two vector cores: both do all the vector work";
       for (unsigned root : roots) {
         int64_t extent = lattice.extentOf(root), half = llvm::divideCeil(extent, 2);
-        unsigned count = 0;
-        launch.walk([&](AllocOp alloc) {
-          int64_t dim = scopeOf(alloc) == Scope::UB ? lattice.dimIn(alloc, root) : -1;
-          if (dim < 0)
-            return;
-          Builder builder(&getContext());
-          alloc->setAttr(kSplitDimAttr, builder.getI64IntegerAttr(dim));
-          alloc->setAttr(kSplitRowsAttr, builder.getI64IntegerAttr(half));
-          ++count;
-        });
+        unsigned count = cutTiles(launch, lattice, root, half);
         remark(launch, kPass, "applied")
             << "vector work is cut over two cores: " << half << " and " << extent - half << " of "
             << extent << " rows, " << count << " tiles";
       }
     });
+  }
+
+private:
+  /// Marks the tiles of a class; returns how many there are.
+  unsigned cutTiles(LaunchOp launch, RowLattice &lattice, unsigned root, int64_t rows) {
+    unsigned count = 0;
+    launch.walk([&](AllocOp alloc) {
+      int64_t dim = scopeOf(alloc) == Scope::UB ? lattice.dimIn(alloc, root) : -1;
+      if (dim < 0)
+        return;
+      Builder builder(&getContext());
+      alloc->setAttr(kSplitDimAttr, builder.getI64IntegerAttr(dim));
+      alloc->setAttr(kSplitRowsAttr, builder.getI64IntegerAttr(rows));
+      ++count;
+    });
+    return count;
+  }
+
+  /// Parts of a block when the grid leaves cores idle: as many as there are cores for a block,
+  /// while a part has enough to do.
+  int64_t partsForCores(LaunchOp launch, RowLattice &lattice, unsigned root,
+                        const machine::Machine &machine) {
+    int64_t blocks = 1, elements = 0;
+    for (Value extent : launch.getGrid()) {
+      if (!constantOf(extent))
+        return 1;
+      blocks *= *constantOf(extent);
+    }
+    launch.walk([&](AllocOp alloc) {
+      if (scopeOf(alloc) == Scope::UB && lattice.dimIn(alloc, root) >= 0)
+        elements = std::max(elements, cast<MemRefType>(alloc.getType()).getNumElements());
+    });
+    return std::min({machine.aivCount / std::max<int64_t>(1, blocks), elements / kLeastElements,
+                     lattice.extentOf(root)});
+  }
+
+  /// Makes several blocks of each block of a launch without cube work.
+  void cutBlocks(LaunchOp launch, RowLattice &lattice, const machine::Machine &machine) {
+    auto refuse = [&](const Twine &why) {
+      if (parts <= 1)
+        return;
+      launch.emitError("blocks cannot be cut by rows: ") << why;
+      signalPassFailure();
+    };
+    SmallVector<unsigned> roots = lattice.choose(/*outerFirst=*/true);
+    if (roots.empty())
+      return refuse("no dimension of the tiles can be cut");
+    // Its order with that of other blocks would be another.
+    WalkResult ordered = launch.walk([](Operation *op) {
+      return isa<AtomicOp, PrintOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (ordered.wasInterrupted())
+      return refuse("atomics and prints keep the order of blocks");
+    unsigned root = roots.front();
+    int64_t extent = lattice.extentOf(root);
+    int64_t count = parts > 0 ? std::min<int64_t>(parts, extent)
+                              : partsForCores(launch, lattice, root, machine);
+    if (count <= 1)
+      return;
+    int64_t rows = llvm::divideCeil(extent, count);
+    cutTiles(launch, lattice, root, rows);
+    if (Value shared = tensorSharedByVectorCores(launch)) {
+      launch.walk([](AllocOp alloc) {
+        alloc->removeAttr(kSplitDimAttr);
+        alloc->removeAttr(kSplitRowsAttr);
+      });
+      return refuse("rows of '" + nameOf(shared) +
+                    "' that one part writes could be touched by another");
+    }
+    count = llvm::divideCeil(extent, rows);
+    launch->setAttr(kPartsAttr, Builder(&getContext()).getI64IntegerAttr(count));
+    remark(launch, kPass, "applied")
+        << "each block is cut into " << count << " of " << rows << " of " << extent << " rows";
   }
 };
 

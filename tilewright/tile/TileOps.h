@@ -72,6 +72,9 @@ inline constexpr llvm::StringLiteral kSymbolsAttr = "tile.symbols";
 inline constexpr llvm::StringLiteral kSplitDimAttr = "tile.split_dim";
 /// i64: rows of the first vector core.
 inline constexpr llvm::StringLiteral kSplitRowsAttr = "tile.split_rows";
+/// i64 on launches without cube work: each block becomes that many, which do tile.split_rows rows
+/// each.
+inline constexpr llvm::StringLiteral kPartsAttr = "tile.parts";
 /// Unit on allocs the author wrote.
 inline constexpr llvm::StringLiteral kUserAttr = "tile.user";
 
