@@ -110,15 +110,20 @@ def inner_mismatch(A, B):
 
 @tilelang.jit
 def too_big(A):
+    """Sums over both dimensions: the block cannot be cut into smaller ones."""
     A: T.Tensor((512, 1024), "float32")
-    C = T.empty((512, 1024), "float32")
+    C = T.empty((512,), "float32")
+    D = T.empty((1024,), "float32")
     with T.Kernel(1, threads=128) as _:
         a = T.alloc_shared((512, 1024), "float32")  # the mistake
+        rows = T.alloc_fragment((512,), "float32")
+        columns = T.alloc_fragment((1024,), "float32")
         T.copy(A, a)
-        for i, j in T.Parallel(512, 1024):
-            a[i, j] += 1.0
-        T.copy(a, C)
-    return C
+        T.reduce_sum(a, rows, dim=1)
+        T.reduce_sum(a, columns, dim=0)
+        T.copy(rows, C)
+        T.copy(columns, D)
+    return C, D
 
 
 @tilelang.jit

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels without cube work whose blocks are cut by rows: tiles that do not fit, small grids."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tilewright as tilelang
+import tilewright.language as T
+from harness import check, compile_kernel, randn
+
+
+@tilelang.jit
+def normalised(A, W, rows, cols, block):
+    """Rows divided by their norm, times a weight for each column."""
+    A: T.Tensor((rows, cols), T.float32)
+    W: T.Tensor((cols,), T.float32)
+    C = T.empty((rows, cols), T.float32)
+    N = T.empty((rows,), T.float32)
+    with T.Kernel(T.ceildiv(rows, block), threads=128) as b:
+        a = T.alloc_shared((block, cols), T.float32)
+        w = T.alloc_fragment((cols,), T.float32)
+        square = T.alloc_fragment((block, cols), T.float32)
+        norm = T.alloc_fragment((block,), T.float32)
+        T.copy(A[b * block, 0], a)
+        T.copy(W, w)
+        for i, j in T.Parallel(block, cols):
+            square[i, j] = a[i, j] * a[i, j]
+        T.reduce_sum(square, norm, dim=1)
+        for i in T.Parallel(block):
+            norm[i] = T.sqrt(norm[i] + 1e-6)
+        for i, j in T.Parallel(block, cols):
+            a[i, j] = a[i, j] / norm[i] * w[j]
+        T.copy(a, C[b * block, 0])
+        T.copy(norm, N[b * block])
+    return C, N
+
+
+def reference(a, w):
+    norm = np.sqrt((a * a).sum(1) + 1e-6)
+    return a / norm[:, None] * w, norm
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "block"),
+    [(64, 1024, 64), (37, 2048, 37), (50, 1000, 20), (3, 8192, 3), (200, 96, 8)],
+)
+def test_parts(rows, cols, block):
+    inputs = [randn((rows, cols), np.float32, seed=1), randn((cols,), np.float32, seed=2)]
+    check(normalised, inputs, reference, rtol=1e-5, atol=1e-5, rows=rows, cols=cols, block=block)
+
+
+def parts_of(rows, cols, block):
+    inputs = [randn((rows, cols), np.float32), randn((cols,), np.float32)]
+    kernel = compile_kernel(normalised, inputs, {"rows": rows, "cols": cols, "block": block}, 2)
+    found = [r["message"] for r in kernel.remarks if "each block is cut into" in r["message"]]
+    return int(found[0].split("into ")[1].split()[0]) if found else 1
+
+
+def test_as_many_parts_as_needed():
+    assert parts_of(rows=4096, cols=512, block=8) == 1  # fits, and keeps all cores busy
+    assert parts_of(rows=4096, cols=1024, block=64) == 8  # 768 KiB of slots in 192 KiB
+    assert parts_of(rows=64, cols=1024, block=64) > 4  # one block for 40 cores
