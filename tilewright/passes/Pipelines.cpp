@@ -10,9 +10,11 @@ using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::passes;
 
-/// Plain forms: scalar loops; one vector core; one slot a tile; barriers everywhere.
+/// Plain forms: scalar loops; K steps as written; one vector core; one slot a tile; no late stages;
+/// barriers everywhere.
 const std::vector<std::string> &passes::switchNames() {
-  static const std::vector<std::string> names = {"vectorize", "split-rows", "pipeline", "sync"};
+  static const std::vector<std::string> names = {"vectorize", "fuse-k", "split-rows",
+                                                 "pipeline",  "skew",   "sync"};
   return names;
 }
 
