@@ -62,3 +62,12 @@ def test_as_many_parts_as_needed():
     assert parts_of(rows=4096, cols=512, block=8) == 1  # fits, and keeps all cores busy
     assert parts_of(rows=4096, cols=1024, block=64) == 8  # 768 KiB of slots in 192 KiB
     assert parts_of(rows=64, cols=1024, block=64) > 4  # one block for 40 cores
+
+
+def test_one_row_stays_on_the_vector_unit():
+    """A dimension of one point is a lane like any other: the scalar unit would have to wait for the
+    vector unit, and could not issue the next block's load meanwhile."""
+    inputs = [randn((96, 512), np.float32), randn((512,), np.float32)]
+    kernel = compile_kernel(normalised, inputs, {"rows": 96, "cols": 512, "block": 1}, 2)
+    assert "scalar_load" not in kernel.text("npu-insert-sync")
+    check(normalised, inputs, reference, rtol=1e-5, atol=1e-5, rows=96, cols=512, block=1)

@@ -47,11 +47,6 @@ Dims View::dims() const {
 LogicalResult Vectorizer::addDimensions(tile::ParallelOp op, Context &context) {
   Value zero = math.constant(0);
   for (auto [dim, extent, iv] : llvm::enumerate(op.getExtents(), op.getBody().getArguments())) {
-    auto constant = tile::constantOf(extent);
-    if (constant && *constant == 1) {
-      scalars.map(iv, zero);
-      continue;
-    }
     auto bound = upperBound(extent);
     if (auto byTiles = boundByTiles(op, dim); byTiles && (!bound || *byTiles < *bound))
       bound = byTiles;
