@@ -69,17 +69,19 @@ int FindingList::add(Finding finding) {
 }
 
 Checker::Checker(const Program &program, const Machine &chip, const HappensBefore &order,
-                 const std::vector<CoreKind> &kinds, const GmSpace &gmSpace, ShadowSet &shadows,
+                 const std::vector<CoreKind> &kinds, const GmSpace &gmSpace, CheckerMemory &memory,
                  FindingList &findings)
     : program(program), order(order), findings(findings), kinds(kinds), space(gmSpace),
-      shadows(shadows) {
+      memory(memory) {
   size_t numCores = program.isMixed() ? kGroupCores : 2;
   for (size_t core = 0; core < numCores; ++core) {
     bool isUsed = !(kinds[core] == CoreKind::AIC ? program.aic : program.aiv).code.empty();
     for (Space space : {Space::L1, Space::L0C, Space::UB})
       if (int64_t bytes = isUsed ? spaceBytes(chip, kinds[core], space) : 0)
-        shadows[core][size_t(space)].reset(bytes);
+        memory.shadows[core][size_t(space)].reset(bytes);
   }
+  for (std::vector<const Template *> &names : memory.log)
+    names.clear();
   constexpr int64_t pageBytes = GmShadow::kCell * GmShadow::kPageCells;
   gm.tensors.resize(gmSpace.regionBytes.size() + 1);
   for (size_t i = 0; i < program.tensors.size(); ++i)
@@ -96,7 +98,7 @@ Checker::Checker(const Program &program, const Machine &chip, const HappensBefor
 
 void Checker::access(int lane, uint32_t tick, Prepared &prepared, unsigned operand, bool isWrite,
                      int64_t block) {
-  std::vector<const Template *> &names = log[size_t(lane)];
+  std::vector<const Template *> &names = memory.log[size_t(lane)];
   if (names.size() <= tick)
     names.resize(size_t(tick) + 1);
   names[tick] = prepared.source;
@@ -182,7 +184,7 @@ void Checker::overlap(int core, const Prepared &prepared, int64_t block) {
 }
 
 const Template *Checker::at(int lane, uint32_t tick) const {
-  const auto &names = log[size_t(lane)];
+  const auto &names = memory.log[size_t(lane)];
   return tick < names.size() ? names[tick] : nullptr;
 }
 
@@ -190,7 +192,7 @@ void Checker::onChip(int lane, uint32_t tick, const Prepared &prepared, unsigned
                      bool isWrite, int64_t block) {
   const PreparedOperand &target = prepared.operands[operand];
   int core = coreOf(lane);
-  OnChipShadow &shadow = shadows[size_t(core)][size_t(target.space)];
+  OnChipShadow &shadow = memory.shadows[size_t(core)][size_t(target.space)];
   const uint32_t *clock = order.clock(lane).data() + laneOf(core, Pipe::S);
   CellConflict conflict;
   target.runs->forEach(target.low, [&](int64_t low, int64_t high) {

@@ -31,15 +31,18 @@ private:
   std::map<std::tuple<FindingKind, int32_t, int32_t, std::string>, size_t> index;
 };
 
-/// Shadows of the on-chip memories of a group, kept by the worker for the next one.
-using ShadowSet = std::array<std::array<OnChipShadow, kNumSpaces>, kGroupCores>;
+/// Memory that the worker keeps for its next group.
+struct CheckerMemory {
+  std::array<std::array<OnChipShadow, kNumSpaces>, kGroupCores> shadows;
+  std::array<std::vector<const Template *>, kLanes> log; ///< template of each tick
+};
 
 /// Finds the accesses of one group that nothing orders, and reads of memory that nothing wrote.
 /// Works in program order on the clocks of HappensBefore, so its verdict does not depend on timing.
 class Checker {
 public:
   Checker(const Program &program, const machine::Machine &chip, const HappensBefore &order,
-          const std::vector<CoreKind> &kinds, const GmSpace &gm, ShadowSet &shadows,
+          const std::vector<CoreKind> &kinds, const GmSpace &gm, CheckerMemory &memory,
           FindingList &findings);
 
   /// One operand of an instruction that has begun on `lane`. Reads go before writes.
@@ -62,9 +65,8 @@ private:
   FindingList &findings;
   std::vector<CoreKind> kinds;
   const GmSpace &space;
-  ShadowSet &shadows;
+  CheckerMemory &memory;
   GmShadow gm;
-  std::array<std::vector<const Template *>, kLanes> log; ///< template of each tick
   /// Pairs already reported, with their finding: building the text is slow.
   std::map<std::tuple<FindingKind, const Template *, const Template *, int, int>, int> known;
 

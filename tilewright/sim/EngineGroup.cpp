@@ -16,6 +16,15 @@ std::string coreName(const CoreRun &core) {
   return text;
 }
 
+/// The worker's clocks, as new.
+HappensBefore *orderOf(GroupScratch &scratch, int numAivs, int maxOutstanding) {
+  if (scratch.order)
+    scratch.order->reset();
+  else
+    scratch.order.emplace(numAivs, maxOutstanding);
+  return &*scratch.order;
+}
+
 /// The lanes whose work a dropped instruction no longer waits for.
 HeldLanes heldLanes(const Program &program, const Mutation &mutation) {
   const CoreProgram &core = mutation.core == CoreKind::AIC ? program.aic : program.aiv;
@@ -82,10 +91,10 @@ Group::Group(const Launch &launch, int64_t number, GroupMemory &memory, GroupScr
   bool isHolding = options.mutation && options.mutation->kind == Mutation::Kind::HoldProducer;
   bool isDelayed = options.delaySeed.has_value() || isHolding;
   if (options.check || isDelayed)
-    order = std::make_unique<HappensBefore>(numAivs, launch.chip.blockFlagMaxOutstanding);
+    order = orderOf(scratch, numAivs, launch.chip.blockFlagMaxOutstanding);
   if (options.check)
     checker = std::make_unique<Checker>(program, launch.chip, *order, kinds, launch.gm,
-                                        scratch.shadows, findings);
+                                        scratch.checker, findings);
   if (isDelayed) {
     HeldLanes held;
     if (isHolding)

@@ -79,7 +79,8 @@ struct GroupScratch {
 
   std::array<std::vector<Prepared>, kGroupCores> prepared;
   std::array<size_t, kGroupCores> numRecords{}; ///< of the group before, as a guess
-  ShadowSet shadows;
+  CheckerMemory checker;
+  std::optional<HappensBefore> order;
   CostCache costs;
 };
 
@@ -113,7 +114,7 @@ private:
   const Launch &launch;
   GroupScratch &scratch;
   BlockCounter toAiv[2][kMaxFlagIds], toAic[2][kMaxFlagIds];
-  std::unique_ptr<HappensBefore> order;
+  HappensBefore *order = nullptr; ///< when something asks for it
   std::unique_ptr<Delay> delay;
 
   CoreStatus runCore(CoreRun &core, int64_t maxEvents);

@@ -6,6 +6,18 @@ using namespace tilewright::sim;
 HappensBefore::HappensBefore(int numAivs, int maxOutstanding)
     : signals(size_t(4) * kMaxFlagIds), numAivs(numAivs), maxOutstanding(maxOutstanding) {}
 
+void HappensBefore::reset() {
+  lanes = {};
+  scalarVersion = {};
+  for (FlagTable<Flag> &table : flags)
+    table.forEach([](Pipe, Pipe, int64_t, Flag &flag) { flag.reset(); });
+  for (Signal &signal : signals) {
+    signal.queue.reset();
+    signal.sets = 0;
+    signal.waits.clear();
+  }
+}
+
 void HappensBefore::joinScalar(int lane) {
   int core = coreOf(lane);
   Lane &self = lanes[lane];

@@ -33,6 +33,9 @@ class HappensBefore {
 public:
   HappensBefore(int numAivs, int maxOutstanding);
 
+  /// Forgets everything; the queues keep their memory.
+  void reset();
+
   /// Starts an instruction on `lane`, at that place in its queue, and returns its tick. Until
   /// `end`, clock(lane) is what it comes after.
   uint32_t begin(int lane);
@@ -82,6 +85,12 @@ private:
     std::vector<Token> tokens;
     size_t head = 0;
     Wait last;
+
+    void reset() {
+      tokens.clear();
+      head = 0;
+      last = {};
+    }
   };
   struct Signal {
     Flag queue;
