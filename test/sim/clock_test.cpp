@@ -69,6 +69,7 @@ TEST(Clock, ComputeInOrder) {
   RunResult result = timeCore(core, machine);
   EXPECT_DOUBLE_EQ(result.timing.cycles, machine.scalarIssue + 1000);
   EXPECT_DOUBLE_EQ(busy(result, Pipe::V), 1000);
+  EXPECT_EQ(result.timing.events, 10u);
   EXPECT_EQ(result.timing.aivCount, 1);
   EXPECT_EQ(result.timing.aicCount, 0);
   EXPECT_DOUBLE_EQ(result.timing.microseconds, result.timing.cycles / 1800);
