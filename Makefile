@@ -1,5 +1,6 @@
 # make demo   install what is missing, build, run the example
 # make test   install what is missing, build, run every test
+# make calibration   compare the simulator's times with published ones
 # make docs   write the generated pages and what the snippets print
 # make deps   the system packages alone
 # Each step does nothing when there is nothing to do.
@@ -24,7 +25,7 @@ BUILD_REQUIRES := "cmake>=3.29" "ninja>=1.11" "nanobind>=2.4" "numpy>=1.26" "ml_
 TEST_REQUIRES := "torch==2.13.0" "pytest>=8" "pytest-timeout>=2.3" "pytest-xdist>=3.6" \
   "hypothesis>=6.100" "einops>=0.8" "rich>=13" "lit>=18" "ruff>=0.8"
 
-.PHONY: build demo test docs deps venv venv-test configure wheel format tidy clean
+.PHONY: build demo test calibration docs deps venv venv-test configure wheel format tidy clean
 
 deps:
 	@missing=""; \
@@ -75,6 +76,10 @@ demo: build
 test: venv-test build
 	@cmake --build $(BUILD_DIR) --target tilewright-tests
 	@$(BIN)/python utils/run_tests.py --build $(BUILD_DIR)
+
+calibration: venv build
+	@cmake --build $(BUILD_DIR) --target tilewright-sim
+	@TILEWRIGHT_BUILD=$(BUILD_DIR) $(BIN)/python bench/calibration/run.py --svg $(BUILD_DIR)/calibration.svg
 
 docs: venv-test build
 	@for script in gen_dialect_docs gen_api_table gen_doc_outputs; do $(BIN)/python utils/$$script.py || exit 1; done

@@ -52,6 +52,11 @@ llvm::cl::opt<int64_t>
     maxInstructions("max-instructions",
                     llvm::cl::desc("Scalar instructions before a core is endless"),
                     llvm::cl::init(0));
+llvm::cl::list<std::string>
+    constantTexts("constant", llvm::cl::desc("Another value of a constant of the chip, KEY=VALUE"));
+llvm::cl::list<std::string>
+    alternativeTexts("alternative", llvm::cl::desc("Time the same run once more with these "
+                                                   "constants, KEY=VALUE,... (--json)"));
 llvm::cl::opt<bool> printProgram("print-program", llvm::cl::desc("Print the code and do not run"));
 llvm::cl::opt<int> numThreads("sim-threads", llvm::cl::desc("Host threads"), llvm::cl::init(0));
 
@@ -153,9 +158,40 @@ void printReport(const sim::Report &report) {
                  << ", " << finding.count << " times)\n";
 }
 
+/// Changes constants as texts like KEY=VALUE say; false after a message.
+bool setConstants(ArrayRef<StringRef> texts, machine::Machine &chip) {
+  for (StringRef text : texts) {
+    auto [key, value] = text.split('=');
+    double number = 0;
+    if (value.getAsDouble(number)) {
+      llvm::errs() << "expected KEY=NUMBER, found '" << text << "'\n";
+      return false;
+    }
+    if (!machine::setParameter(chip, key.str(), number)) {
+      llvm::errs() << "the chip has no constant '" << key << "'\n";
+      return false;
+    }
+  }
+  return true;
+}
+
+/// The chips of --alternative; false after a message.
+bool makeAlternatives(const machine::Machine &chip, std::vector<machine::Machine> &alternatives) {
+  for (StringRef text : alternativeTexts) {
+    SmallVector<StringRef> parts;
+    text.split(parts, ',', -1, /*KeepEmpty=*/false);
+    if (!setConstants(parts, alternatives.emplace_back(chip)))
+      return false;
+  }
+  return true;
+}
+
 /// Runs one launch and adds what it found to the report; false after a message.
 bool runLaunch(npu::LaunchOp launch, std::vector<Generated> &generated, HostValues &values,
                const machine::Machine &chip, std::set<unsigned> &computed, sim::Report &report) {
+  std::vector<machine::Machine> alternatives;
+  if (!makeAlternatives(chip, alternatives))
+    return false;
   FailureOr<to_sim::LaunchProgram> translated = to_sim::translateLaunch(launch);
   if (failed(translated))
     return false;
@@ -197,6 +233,7 @@ bool runLaunch(npu::LaunchOp launch, std::vector<Generated> &generated, HostValu
   sim::RunOptions options;
   options.time = wantTime || wantJson || timingOnly || !traceFile.empty();
   options.timeOnly = timingOnly;
+  options.alternatives = std::move(alternatives);
   options.trace = !traceFile.empty();
   options.check = wantCheck;
   options.numThreads = numThreads;
@@ -261,6 +298,9 @@ int main(int argc, char **argv) {
     llvm::errs() << chip.error << "\n";
     return kFailed;
   }
+  if (!setConstants(SmallVector<StringRef>(constantTexts.begin(), constantTexts.end()),
+                    chip.machine))
+    return kFailed;
   std::string problem;
   auto file = openInputFile(inputName, &problem);
   if (!file) {

@@ -59,7 +59,7 @@ TEST(Machine, BuiltinChipsLoad) {
     }
     names.insert(name);
   }
-  EXPECT_EQ(names, (std::set<std::string>{"910b1", "910b2", "910b3", "910b4", "a3"}));
+  EXPECT_EQ(names, (std::set<std::string>{"910b1", "910b2", "910b3", "910b4", "950pr", "a3"}));
 }
 
 TEST(Machine, Facts) {
@@ -77,14 +77,16 @@ TEST(Machine, Facts) {
   EXPECT_EQ(b3.vecCycles("no such row", 4), 1);
   EXPECT_EQ(loadChip("910b4").machine.l2Bytes, 96 * 1024 * 1024);
   EXPECT_EQ(loadChip("a3").machine.aicCount, 24);
+  EXPECT_EQ(loadChip("950pr").machine.aivCount, 64);
 }
 
 TEST(Machine, Names) {
   EXPECT_EQ(loadChip("Ascend910B3").machine.name, "910b3");
   EXPECT_EQ(loadChip("910B1").machine.name, "910b1");
   LoadResult unknown = loadChip("911");
-  EXPECT_EQ(unknown.error, "unknown chip '911'; known are 910b1, 910b2, 910b3, 910b4, a3, or give "
-                           "the path of a chip file that ends in .json");
+  EXPECT_EQ(unknown.error,
+            "unknown chip '911'; known are 910b1, 910b2, 910b3, 910b4, a3, 950pr, or "
+            "give the path of a chip file that ends in .json");
 }
 
 TEST(Machine, UserFile) {

@@ -140,3 +140,11 @@ func.func @no_such_pipe() {
   npu.barrier <MTE4>
   return
 }
+
+// -----
+
+func.func @unit_flag_between_others() {
+  // expected-error @below {{unit orders M and FIX only, found MTE2 to V}}
+  npu.set_flag <MTE2> to <V> id 0 {unit}
+  return
+}

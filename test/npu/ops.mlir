@@ -54,6 +54,8 @@ func.func @cube(%A: memref<64x32xf16, #gm>, %W: memref<64x64xf16, #workspace>, %
   %c = npu.alloc "c" : memref<64x64xf32, #l0c>
   // CHECK: npu.load (%a[%{{.*}}, %{{.*}}] [%{{.*}}, %{{.*}}] : memref<64x32xf16, #npu.space<l1>>, %{{.*}}[%{{.*}}, %{{.*}}] [%{{.*}}, %{{.*}}] : memref<64x32xf16, #npu.space<gm>>)
   npu.load (%a[%c0, %c0] [%c64, %c32] : memref<64x32xf16, #l1>, %A[%c0, %c0] [%c64, %c32] : memref<64x32xf16, #gm>)
+  // CHECK: npu.load ({{.*}}) {bypass_l2}
+  npu.load (%a[%c0, %c0] [%c64, %c32] : memref<64x32xf16, #l1>, %A[%c0, %c0] [%c64, %c32] : memref<64x32xf16, #gm>) {bypass_l2}
   // CHECK: npu.fill_l1 %{{.*}} : f16, (%b[{{.*}}] [{{.*}}] : memref<32x64xf16, #npu.space<l1>>)
   npu.fill_l1 %zero : f16, (%b[%c0, %c0] [%c32, %c64] : memref<32x64xf16, #l1>)
   // CHECK: npu.mmad ({{.*}}) init %{{[^ ]*$}}
@@ -112,6 +114,8 @@ func.func @synchronisation() attributes {npu.core = #npu.core<aiv>} {
   // CHECK-NEXT: %x = npu.alloc
   // CHECK-NEXT: npu.set_flag <MTE2> to <V> id 3
   npu.set_flag <MTE2> to <V> id 3
+  // CHECK-NEXT: npu.set_flag <M> to <FIX> id 0 {unit}
+  npu.set_flag <M> to <FIX> id 0 {unit}
   // CHECK-NEXT: npu.set_flag <V> to <MTE2> id 0 {slot = 1 : i64}
   npu.set_flag <V> to <MTE2> id 0 {slot = 1 : i64}
   // CHECK-NEXT: npu.wait_flag <V> to <MTE2> id 0 rotate %x : memref<8xf32, #npu.space<ub>>

@@ -68,7 +68,7 @@ def test_the_result_says_what_a_call_reports():
     assert result.cycles == pytest.approx(result.core_us * result.clock_mhz)
     assert result.launch_us == launch["launch_microseconds"] > 0
     assert result.launches[0].launch_warm_us == launch["launch_warm_microseconds"]
-    assert result.launches[0].cores == {"AIC": 20, "AIV": 0}
+    assert result.launches[0].cores == {"AIC": 16, "AIV": 0}
     assert set(result.utilisation) == {"AIC"}
     assert result.utilisation["AIC"]["MTE2"] == pytest.approx(launch["aic_busy"]["MTE2"])
     assert result.traffic["gm_write_bytes"] == 256 * 256 * 4
@@ -383,7 +383,7 @@ def test_tables(monkeypatch):
     for table in TABLES:
         assert result.to_pandas(table) == ("frame", result.rows(table))
     (row,) = result.rows("launches")
-    assert row["core_us"] == result.core_us and row["AIC_cores"] == 20
+    assert row["core_us"] == result.core_us and row["AIC_cores"] == 16
     assert {r["pipe"] for r in result.rows("pipes")} >= {"MTE2", "M", "FIX"}
     assert sum(r["cycles"] for r in result.rows("lines")) == sum(x.cycles for x in result.lines)
     assert result.rows("findings") == []

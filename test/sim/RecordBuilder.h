@@ -41,8 +41,10 @@ public:
     record.write = true;
     return *this;
   }
-  RecordBuilder &set(Pipe from, Pipe to, uint8_t id) {
-    return flag(RecordKind::SetFlag, from, to, id);
+  RecordBuilder &set(Pipe from, Pipe to, uint8_t id, bool unit = false) {
+    flag(RecordKind::SetFlag, from, to, id);
+    core.records.back().unit = unit;
+    return *this;
   }
   RecordBuilder &wait(Pipe from, Pipe to, uint8_t id) {
     return flag(RecordKind::WaitFlag, from, to, id);

@@ -213,6 +213,78 @@ TEST(Clock, DoubleBufferHidesLoads) {
   EXPECT_NEAR(loop(3), 64 * std::max(data, 600.0), 0.05 * loop(3));
 }
 
+/// With a unit flag the fixpipe follows the product by blocks, and the next product the fixpipe.
+TEST(Clock, UnitFlags) {
+  machine::Machine machine = plainChip();
+  auto tiles = [&](bool unit, double product) {
+    RecordBuilder core(CoreKind::AIC, 0);
+    for (int turn = 0; turn < 10; ++turn) {
+      if (turn)
+        core.wait(Pipe::FIX, Pipe::M, 0);
+      core.compute(Pipe::M, product);
+      core.set(Pipe::M, Pipe::FIX, 0, unit).wait(Pipe::M, Pipe::FIX, 0);
+      core.write(Pipe::FIX, uint64_t(turn) * 65536, 1, 65536, 65536);
+      core.set(Pipe::FIX, Pipe::M, 0, unit);
+    }
+    return timeCore(core, machine).timing.cycles;
+  };
+  const double store = machine.fixStart + 65536 / machine.fixGmRate;
+  EXPECT_NEAR(tiles(false, 500), 10 * (500 + store + 2 * machine.flagWait), 100);
+  // Now both go on side by side; the slower one counts.
+  EXPECT_NEAR(tiles(true, 500), 10 * store, 0.05 * 10 * store);
+  EXPECT_NEAR(tiles(true, 5000), 10 * 5000, 0.03 * 10 * 5000);
+}
+
+/// Two cube cores read one cold tile: the second finds the lines on their way and waits for them.
+TEST(Clock, LinesOnTheirWay) {
+  machine::Machine machine = plainChip();
+  machine.singleCoreHbmBytesPerCycle = 40;
+  auto cores = [&](bool isShared) {
+    std::vector<CoreRecords> all;
+    for (int i = 0; i < 2; ++i) {
+      RecordBuilder core(CoreKind::AIC, i);
+      core.read(isShared ? 0 : uint64_t(i) << 20, 64, 1024, 4096);
+      all.push_back(core.core);
+    }
+    return timeCores(all, machine);
+  };
+  const RunResult apart = cores(false), shared = cores(true);
+  EXPECT_EQ(shared.timing.hbmBytes, apart.timing.hbmBytes / 2);
+  EXPECT_NEAR(busy(shared, Pipe::MTE2, CoreKind::AIC), busy(apart, Pipe::MTE2, CoreKind::AIC),
+              machine.mte2LatencyMiss)
+      << "no faster for being second";
+}
+
+TEST(Clock, CubeCoresShareAFeed) {
+  machine::Machine machine = plainChip();
+  auto cycles = [&](double limit) {
+    machine.aicL2BytesPerCycle = limit;
+    std::vector<CoreRecords> cores;
+    for (int i = 0; i < 20; ++i) {
+      RecordBuilder core(CoreKind::AIC, i);
+      for (int turn = 0; turn < 64; ++turn)
+        core.read(uint64_t(i) << 16, 32, 2048, 2048);
+      cores.push_back(core.core);
+    }
+    return timeCores(cores, machine).timing.cycles;
+  };
+  const double bytes = 20.0 * 64 * 65536;
+  EXPECT_NEAR(cycles(1000), bytes / 1000, 0.03 * bytes / 1000);
+  EXPECT_LT(cycles(3800), 0.7 * cycles(1000));
+}
+
+/// A launch is as wide as the cores that have something to do.
+TEST(Clock, IdleCoresAreNotCounted) {
+  machine::Machine machine = plainChip();
+  RecordBuilder works(CoreKind::AIV, 0), idles(CoreKind::AIV, 1);
+  works.compute(Pipe::V, 1000);
+  idles.set(Pipe::V, Pipe::MTE2, 0).wait(Pipe::V, Pipe::MTE2, 0);
+  const RunResult result = timeCores({works.core, idles.core}, machine);
+  EXPECT_EQ(result.timing.aivCount, 1);
+  EXPECT_NEAR(result.timing.launchMicroseconds, machine.launchA + machine.launchB, 1e-9);
+  EXPECT_NEAR(busy(result, Pipe::V, CoreKind::AIV), 1000, 1e-9) << "mean over those that ran";
+}
+
 TEST(Clock, CrossCoreFlags) {
   machine::Machine machine = plainChip();
   RecordBuilder cube(CoreKind::AIC, 0), first(CoreKind::AIV, 0, 0), second(CoreKind::AIV, 0, 1);

@@ -87,6 +87,27 @@ TEST(Engine, TimesAndTraces) {
   EXPECT_FALSE(result.trace.empty());
 }
 
+/// The same records timed with other constants: as if the program had run on that chip.
+TEST(Engine, Alternatives) {
+  AddData data(kTile * 11);
+  RunOptions options;
+  options.time = true;
+  tilewright::machine::Machine slow = smallChip(), stores = smallChip();
+  slow.vecFixed = 5000;
+  stores.mte3RateAiv = 1;
+  options.alternatives = {slow, smallChip(), stores};
+  const RunResult result = run(addProgram(11), data.args(), {}, smallChip(), options);
+  ASSERT_TRUE(result.ok) << result.error;
+  ASSERT_EQ(result.alternatives.size(), 3u);
+  EXPECT_EQ(result.alternatives[1].cycles, result.timing.cycles);
+  options.alternatives.clear();
+  for (auto [chip, at] : {std::pair(slow, 0), std::pair(stores, 2)}) {
+    const RunResult other = run(addProgram(11), data.args(), {}, chip, options);
+    EXPECT_GT(other.timing.cycles, 1.5 * result.timing.cycles);
+    EXPECT_EQ(result.alternatives[size_t(at)].cycles, other.timing.cycles);
+  }
+}
+
 TEST(Engine, OutOfBoundsIsAnErrorNotACrash) {
   AddData data(kTile * 11 - 1);
   RunResult result = run(addProgram(11), data.args(), {}, smallChip(), {});

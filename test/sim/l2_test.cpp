@@ -59,11 +59,13 @@ TEST(L2, RowsAndAlignment) {
   machine::Machine machine = chip("910b3");
   L2Cache cache(machine, 0);
   EXPECT_EQ(cache.access({0, 8, 1024, 4096}, false).chargedBytes, 8192);
-  // 1024 bytes from 256 on touch three lines; every row but the aligned ones pays for them.
+  // 1024 bytes from 256 on touch three lines; the half line too much at either end has its price.
   EXPECT_NEAR(cache.access({256, 8, 1024, 4096}, false).chargedBytes,
-              8 * 3 * 512 * machine.unalignedLineFactor, 1e-9);
+              8 * (1024 + 512 * machine.unalignedLineFactor), 1e-9);
   EXPECT_EQ(cache.access({0, 8, 1024, 4096}, false).rows, 8u);
   EXPECT_EQ(cache.access({0, 8, 1024, 1024}, false).rows, 16u) << "contiguous: one per line";
+  EXPECT_EQ(cache.access({0, 8, 1024, 1024}, false).runs, 1u);
+  EXPECT_EQ(cache.access({0, 8, 1024, 4096}, false).runs, 8u);
   EXPECT_EQ(cache.access({0, 8, 1024, 4096, 3, 65536}, false).rows, 24u);
   EXPECT_EQ(cache.access({0, 0, 1024, 4096}, false).bytes, 0u);
 }
@@ -111,6 +113,70 @@ TEST(L2, SmallLaunchesAreExact) {
     ASSERT_EQ(a.rows, b.rows) << turn;
     ASSERT_EQ(a.evictedDirtyBytes + b.evictedDirtyBytes, 0) << turn;
   }
+}
+
+/// Rows that follow each other with a bit in between share their first sectors: all of it is cold.
+TEST(L2, RowsInTheMiddleOfSectors) {
+  for (uint64_t end : {uint64_t(0), uint64_t(1) << 20}) {
+    L2Cache cache(chip("910b3"), 0, end);
+    L2Access all;
+    for (uint64_t row = 0; row < 64; ++row) {
+      const L2Access access = cache.access({row * 510 + 2, 1, 510, 510}, false);
+      all.sampledSectors += access.sampledSectors;
+      all.missedSectors += access.missedSectors;
+    }
+    EXPECT_NEAR(double(all.missedSectors) / double(all.sampledSectors), 1, 0.02) << end;
+  }
+}
+
+TEST(L2, BypassLeavesNothing) {
+  for (uint64_t end : {uint64_t(0), uint64_t(1) << 20}) {
+    L2Cache cache(chip("910b3"), 0, end);
+    EXPECT_EQ(cache.access(lineAt(0), false, true).missedSectors, 4u);
+    EXPECT_EQ(cache.access(lineAt(0), false, true).missedSectors, 4u) << "as before";
+    EXPECT_EQ(cache.access(lineAt(0), false).missedSectors, 4u);
+    EXPECT_EQ(cache.access(lineAt(0), false, true).missedSectors, 0u) << "takes what is there";
+  }
+}
+
+TEST(L2, WhatIsBeingFetchedIsWaitedFor) {
+  for (uint64_t end : {uint64_t(0), uint64_t(1) << 20}) {
+    L2Cache cache(chip("910b3"), 0, end);
+    EXPECT_EQ(cache.access(lineAt(0), false, false, 100).pendingUntil, 0);
+    cache.fetched(500);
+    const L2Access early = cache.access(lineAt(0), false, false, 200);
+    EXPECT_EQ(early.missedSectors, 0u);
+    EXPECT_EQ(early.pendingUntil, 500);
+    EXPECT_EQ(cache.access(lineAt(1), false, false, 200).pendingUntil, 0) << "another line";
+    cache.fetched(700);
+    EXPECT_EQ(cache.access(lineAt(0), false, false, 800).pendingUntil, 0) << "it is there";
+    EXPECT_EQ(cache.access(lineAt(1), true, false, 300).pendingUntil, 0) << "writes do not wait";
+  }
+}
+
+/// A transfer that comes to one line several times does not wait for itself.
+TEST(L2, NoWaitForItself) {
+  for (uint64_t end : {uint64_t(0), uint64_t(1) << 20}) {
+    L2Cache cache(chip("910b3"), 0, end);
+    cache.access(lineAt(100), false, false, 0);
+    cache.fetched(1e6); // so that something is on its way
+    const L2Access access = cache.access({0, 8, 128, 256}, false, false, 10);
+    EXPECT_EQ(access.missedSectors, 8u);
+    EXPECT_EQ(access.pendingUntil, 0);
+  }
+}
+
+/// Fetches are numbered; when the numbers run out, old ones are forgotten and new ones are not.
+TEST(L2, ManyFetches) {
+  machine::Machine machine = tinyCache(4);
+  L2Cache cache(machine, 0);
+  for (int turn = 0; turn < (1 << 20) + 10; ++turn) {
+    ASSERT_EQ(cache.access(lineAt(uint64_t(turn) % 64), false, false, turn).pendingUntil, 0);
+    cache.fetched(turn + 1);
+  }
+  cache.access(lineAt(100), false, false, 2e6);
+  cache.fetched(3e6);
+  EXPECT_EQ(cache.access(lineAt(100), false, false, 2e6).pendingUntil, 3e6);
 }
 
 } // namespace

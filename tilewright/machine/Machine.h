@@ -26,7 +26,7 @@ struct Machine {
 
   // GM, L2
   int64_t l2Bytes = 0;
-  double l2EffectiveFraction = 0, l2BytesPerCycle = 0;
+  double l2EffectiveFraction = 0, l2BytesPerCycle = 0, aicL2BytesPerCycle = 0;
   int l2LineBytes = 512, l2SectorBytes = 128, l2Ways = 16;
   double hbmBytesPerCycle = 0, hbmPeakBytesPerCycle = 0, hbmEvictFactor = 0, hbmRowOverheadAic = 0,
          hbmRowOverheadAiv = 0;
@@ -45,6 +45,7 @@ struct Machine {
   double macsF16 = 0, macsF32 = 0, macsI8 = 0; ///< MACs per cycle
   double flagWait = 0, blockFlag = 0, vecFixed = 0, vecBarrierTail = 0;
   double bankConflictReadRead = 1, bankConflictReadWrite = 1, bankConflictHalf = 1;
+  double bankConflictBlocks = 1; ///< eight blocks of one repeat in one bank group
   int vecRepeatBytes = 256, vecMaxRepeats = 255;
   /// Cycles per 256-byte repeat, by operation name ("add", "exp", "reduce", "cast" ...) then
   /// element bytes (2 or 4); "default" where an op has no row.

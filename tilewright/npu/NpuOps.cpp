@@ -76,3 +76,12 @@ LogicalResult GatherOp::verify() { return verifySpaces(*this, {{Space::UB}}); }
 LogicalResult PrintOp::verify() {
   return verifySpaces(*this, {{Space::UB, Space::GM, Space::L1, Space::L0C, Space::Workspace}});
 }
+
+LogicalResult SetFlagOp::verify() {
+  bool isPair = (getSource() == Pipe::M && getTarget() == Pipe::FIX) ||
+                (getSource() == Pipe::FIX && getTarget() == Pipe::M);
+  if (getUnit() && !isPair)
+    return emitOpError("unit orders M and FIX only, found ")
+           << stringifyPipe(getSource()) << " to " << stringifyPipe(getTarget());
+  return success();
+}

@@ -84,7 +84,10 @@ defvar WriteFirst = "index == 0 ? ::tilewright::AccessKind::Write : ::tilewright
 
 def Npu_LoadOp : Npu_BoxOp<"load", "Pipe::MTE2", WriteFirst> {
   let summary = "(dst UB or L1, src GM): copy a box; into L1 in NZ layout";
-  let arguments = (ins Variadic<AnyMemRef>:$buffers, Variadic<Index>:$offsets, Variadic<Index>:$sizes);
+  let description = [{
+    With `bypass_l2` the data are not kept in the L2: for what is read once, so that it evicts nothing.
+  }];
+  let arguments = (ins Variadic<AnyMemRef>:$buffers, Variadic<Index>:$offsets, Variadic<Index>:$sizes, UnitAttr:$bypass_l2);
   let assemblyFormat = "custom<Boxes>($buffers, type($buffers), $offsets, $sizes) attr-dict";
 }
 def Npu_FillL1Op : Npu_BoxOp<"fill_l1", "Pipe::MTE2", "::tilewright::AccessKind::Write"> {
@@ -211,7 +214,18 @@ class Npu_FlagOp<string mnemonic, string text> : Npu_Op<mnemonic, [MemoryEffects
   let arguments = (ins Npu_PipeAttr:$source, Npu_PipeAttr:$target, I64Attr:$id, Optional<AnyMemRef>:$rotate);
   let assemblyFormat = "$source `to` $target `id` $id (`rotate` $rotate^ `:` type($rotate))? attr-dict";
 }
-def Npu_SetFlagOp : Npu_FlagOp<"set_flag", "`target` may go on once everything on `source` so far is done">;
+def Npu_SetFlagOp : Npu_FlagOp<"set_flag", "`target` may go on once everything on `source` so far is done"> {
+  let description = [{
+    Event `id` from pipe `source` to pipe `target`. With `rotate` the id is `id` plus the current slot of that buffer, so that
+    every slot has an event of its own; `slot` names a fixed slot offset (priming and draining).
+
+    With `unit`, between M and FIX: the hardware's unit flag. The two pipes follow each other by blocks of 512 bytes: the
+    next instruction of `target` may start when the last one of `source` has started, and ends after it. Everything but
+    time is as without.
+  }];
+  let arguments = (ins Npu_PipeAttr:$source, Npu_PipeAttr:$target, I64Attr:$id, Optional<AnyMemRef>:$rotate, UnitAttr:$unit);
+  let hasVerifier = 1;
+}
 def Npu_WaitFlagOp : Npu_FlagOp<"wait_flag", "`target` waits for the event and clears it">;
 
 def Npu_BarrierOp : Npu_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {

@@ -10,6 +10,7 @@
 #include <deque>
 #include <map>
 #include <queue>
+#include <utility>
 
 namespace tilewright::sim {
 namespace {
@@ -23,6 +24,8 @@ unsigned index(Pipe pipe) { return static_cast<unsigned>(pipe); }
 /// issued have taken effect, which for loads is later because of their latency.
 struct PipeState {
   double free = 0, done = 0;
+  double lastStart = 0; ///< of the last instruction
+  double notBefore = 0; ///< the next instruction ends then or later
   double busy = 0, busyUntil = 0;
   std::vector<double> starts; ///< ring of the last start times, as long as the queue is deep
   unsigned at = 0;
@@ -31,6 +34,7 @@ struct PipeState {
 /// Times of one flag's sets that no wait has consumed yet. Legal programs hold at most one.
 struct Flag {
   double time = 0;
+  double end = 0; ///< unit flags: when the instructions before it end
   uint32_t pending = 0;
 };
 
@@ -80,7 +84,7 @@ public:
   LaunchClock(const Program &program, const std::vector<CoreRecords> &cores,
               const machine::Machine &chip, bool wantTrace, RunResult &result)
       : program(program), chip(chip), wantTrace(wantTrace), result(result),
-        hbm(chip.hbmBytesPerCycle), l2Port(chip.l2BytesPerCycle),
+        hbm(chip.hbmBytesPerCycle), l2Port(chip.l2BytesPerCycle), aicPort(chip.aicL2BytesPerCycle),
         cache(chip, sampleShift(cores), lastAddress(cores)) {
     setUp(cores);
   }
@@ -265,6 +269,12 @@ private:
     return uint64_t(gm.planes) * gm.rows * gm.rowBytes;
   }
 
+  /// An instruction of `pipe` from `start` to `end`: its end, which a unit flag may delay.
+  static double ended(PipeState &pipe, double start, double end) {
+    pipe.lastStart = start;
+    return std::max(end, std::exchange(pipe.notBefore, 0));
+  }
+
   void compute(Core &core, const Record &record) {
     issue(core);
     if (record.pipe == Pipe::S || record.pipe == Pipe::All) {
@@ -275,7 +285,7 @@ private:
     PipeState &pipe = core.pipes[index(record.pipe)];
     waitForPlace(core, pipe);
     const double start = std::max(core.scalar, pipe.free);
-    pipe.free = start + record.cycles;
+    pipe.free = ended(pipe, start, start + record.cycles);
     pipe.done = std::max(pipe.done, pipe.free);
     enqueued(pipe, start);
     account(core, record.pipe, start, pipe.free, pipe.free, record);
@@ -297,7 +307,7 @@ private:
       const double start = std::max({core.scalar, mte1.free, half});
       mte1.free = start + load;
       const double first = std::max({core.scalar, cube.free, mte1.free + chip.flagWait});
-      cube.free = first + product;
+      cube.free = ended(cube, first, first + product);
       half = cube.free + chip.flagWait;
       if (chunk == 0) {
         enqueued(mte1, start);
@@ -336,7 +346,12 @@ private:
       enqueued(pipe, std::max(core.scalar, pipe.free));
     }
     Flag &flag = flagOf(core, record);
-    flag.time = std::max(core.scalar, completion(core, record.pipe)) + chip.flagWait;
+    flag.end = completion(core, record.pipe);
+    flag.time = std::max(core.scalar, flag.end) + chip.flagWait;
+    if (record.unit)
+      flag.time = std::max(core.scalar, core.pipes[index(record.pipe)].lastStart) + chip.flagWait;
+    else
+      flag.end = 0;
     ++flag.pending;
   }
 
@@ -348,6 +363,8 @@ private:
     --flag.pending;
     issue(core);
     holdBack(core, record.other, flag.time);
+    if (flag.end > 0 && record.other < Pipe::All)
+      core.pipes[index(record.other)].notBefore = flag.end;
     return true;
   }
 
@@ -433,10 +450,10 @@ private:
     const double start = std::max(core.scalar, pipe.free);
     enqueued(pipe, start);
 
-    const L2Access access = cache.access(record.gm, record.write);
+    const L2Access access = cache.access(record.gm, record.write, record.bypass, start);
     const bool cube = core.input->kind == CoreKind::AIC;
     double begin, rate, perRow = 0, latency = 0;
-    double hbmBytes = access.evictedDirtyBytes * chip.hbmEvictFactor;
+    double hbmBytes = 0;
     hbmTotal += access.evictedDirtyBytes;
     if (record.write) {
       const bool fix = record.pipe == Pipe::FIX;
@@ -451,17 +468,27 @@ private:
       rate = cube ? chip.mte2RateAic : chip.mte2RateAiv;
       perRow = cube ? chip.mte2RowAic : chip.mte2RowAiv;
       if (access.sampledSectors)
-        core.readMissShare = static_cast<double>(access.missedSectors) / access.sampledSectors;
+        core.readMissShare =
+            std::min(1.0, static_cast<double>(access.missedSectors) / access.sampledSectors);
       const double overhead = cube ? chip.hbmRowOverheadAic : chip.hbmRowOverheadAiv;
       hbmTotal += core.readMissShare * static_cast<double>(access.bytes);
       hbmBytes +=
-          core.readMissShare * (access.chargedBytes + static_cast<double>(access.rows) * overhead);
+          core.readMissShare * (access.chargedBytes + static_cast<double>(access.runs) * overhead);
       latency =
           chip.mte2LatencyHit + core.readMissShare * (chip.mte2LatencyMiss - chip.mte2LatencyHit);
     }
     double end = begin + access.chargedBytes / rate + static_cast<double>(access.rows) * perRow;
     end = std::max(end, l2Port.take(begin, access.chargedBytes, rate));
+    if (cube && !record.write)
+      end = std::max(end, aicPort.take(begin, access.chargedBytes, rate));
     end = std::max(end, hbm.take(begin, hbmBytes, chip.singleCoreHbmBytesPerCycle));
+    // Lines that go back to the HBM take their time from everybody, not from this core's share.
+    end = std::max(end, hbm.take(begin, access.evictedDirtyBytes * chip.hbmEvictFactor,
+                                 chip.hbmBytesPerCycle));
+    end = std::max(end, access.pendingUntil);
+    if (access.missedSectors && !record.bypass)
+      cache.fetched(end);
+    end = ended(pipe, start, end);
     pipe.free = end;
     pipe.done = std::max(pipe.done, end + latency);
     account(core, record.pipe, start, end, end + latency, record);
@@ -495,6 +522,14 @@ private:
     result.findings.push_back(std::move(finding));
   }
 
+  /// True when a core has more to do than flags: a launch is as wide as its blocks.
+  static bool works(const CoreRecords &core) {
+    return std::any_of(core.records.begin(), core.records.end(), [](const Record &record) {
+      return record.kind == RecordKind::Compute || record.kind == RecordKind::Mmad ||
+             record.kind == RecordKind::Transfer || record.cost >= 0;
+    });
+  }
+
   static std::string coreName(const TraceCore &core) {
     std::string name = core.kind == CoreKind::AIC ? "AIC " : "AIV ";
     return name + std::to_string(core.group) + (core.sub ? ".1" : "");
@@ -505,6 +540,8 @@ private:
     for (const Core &core : cores) {
       timing.cycles = std::max(timing.cycles, completion(core, Pipe::All));
       timing.events += core.input->records.size();
+      if (!works(*core.input))
+        continue;
       const bool cube = core.input->kind == CoreKind::AIC;
       ++(cube ? timing.aicCount : timing.aivCount);
       PipeUse *use = cube ? timing.aic : timing.aiv;
@@ -530,7 +567,7 @@ private:
   const bool wantTrace;
   RunResult &result;
   std::vector<Core> cores;
-  Calendar hbm, l2Port;
+  Calendar hbm, l2Port, aicPort; ///< aicPort: reads of all cube cores
   L2Cache cache;
   std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns;
   std::deque<int32_t> ready; ///< cores that can go on before anybody's next transfer

@@ -5,6 +5,7 @@
 #include "tilewright/sim/Engine.h"
 #include "tilewright/sim/Record.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,23 +24,25 @@ void timeLaunch(const Program &program, const std::vector<CoreRecords> &cores,
 /// made.
 double computeCycles(const struct ResolvedOp &op, const machine::Machine &chip);
 
-/// computeCycles with a memory: a kernel issues a few hundred different instructions many times.
-/// Two instructions are the same here when they agree in everything that the cost depends on.
-class CostCache {
+/// The different instructions of a launch: a kernel issues a few hundred of them many times. Two
+/// are the same here when they agree in everything that the cost depends on. Records name their
+/// entry, so that one set of records can be priced for several chips.
+class CostTable {
 public:
-  explicit CostCache(const machine::Machine &chip) : chip(chip), entries(kEntries) {}
+  CostTable();
+  ~CostTable();
 
-  double cycles(const struct ResolvedOp &op);
+  /// Index of the entry that `op` belongs to.
+  int32_t entryOf(const struct ResolvedOp &op);
+  const std::vector<struct ResolvedOp> &entries() const;
 
 private:
-  static constexpr size_t kEntries = 1024;
-  struct Entry {
-    uint64_t key[2] = {0, 0};
-    double cycles = 0;
-  };
-  const machine::Machine &chip;
-  std::vector<Entry> entries;
+  struct Index;
+  std::unique_ptr<Index> index;
 };
+
+/// Writes the cycles of all records that name an entry of their table, as `chip` has them.
+void price(std::vector<CoreRecords> &cores, const machine::Machine &chip);
 
 /// MTE1 and M cycles of one Mmad macro (m, n, k, element bytes), with its L0 double buffering:
 /// `mte1` and `cube` are busy cycles, `startup` the MTE1 cycles before the cube can begin.

@@ -15,6 +15,8 @@
 #include <cmath>
 #include <initializer_list>
 #include <limits>
+#include <map>
+#include <unordered_map>
 #include <utility>
 
 namespace tilewright::sim {
@@ -88,20 +90,34 @@ Box fold(const ResolvedView &shape, std::initializer_list<const ResolvedView *> 
   return box;
 }
 
-/// Repeats and instructions of one elementwise pass.
-struct Passes {
-  double repeats = 0, instructions = 0;
+/// Cycles of one elementwise pass.
+struct Pass {
+  double cycles = 0;
   bool addressable = true; ///< false: single elements must be picked
 };
 
-/// Geometry of a pass over `box` whose widest element has `width` bytes. The inner run goes in
-/// 256-byte repeats. With outer dimensions there are three ways, and the cheapest counts: an
-/// instruction per row; an instruction per 256-byte column of rows, one row per repeat; or, for
-/// rows of a few whole 32-byte blocks, eight rows per repeat and an instruction per block column.
-/// The last two need row pitches of whole blocks, at most 255 of them.
-Passes passes(const Box &box, int64_t width, double cyclesPerRepeat, const Machine &chip) {
+/// Factor on the repeats of an instruction whose repeats take eight blocks of 32 bytes, `pitch`
+/// bytes apart, from UB: blocks that share one of the 16 bank groups (address bits 8..5) follow
+/// each other. Measured for eight in one group: eight cycles instead of one.
+double blockFactor(int64_t pitch, int64_t blocks, const Machine &chip) {
+  if (pitch == 0) // one block, read once
+    return 1;
+  std::array<int, 16> groups{};
+  int most = 1;
+  for (int64_t block = 0; block < std::min<int64_t>(blocks, 8); ++block)
+    most = std::max(most, ++groups[static_cast<size_t>(block * pitch / 32 & 15)]);
+  return 1 + (most - 1) * (chip.bankConflictBlocks - 1) / 7;
+}
+
+/// One pass over `box` whose widest element has `width` bytes. The inner run goes in 256-byte
+/// repeats. With outer dimensions there are these ways, and the cheapest counts: an instruction per
+/// row; an instruction per 256-byte column of rows, one row per repeat; or, for rows of a few whole
+/// 32-byte blocks, eight rows per repeat and an instruction per block column, whose repeats go on
+/// along the rows or, when these are no more than eight, along the next dimension. All but the
+/// first need pitches of whole blocks, at most 255 of them.
+Pass passOver(const Box &box, int64_t width, double cyclesPerRepeat, const Machine &chip) {
   const Box::Dim &inner = box.dims[0];
-  Passes result;
+  Pass result;
   for (unsigned i = 0; i < box.operands; ++i)
     result.addressable &= inner.strides[i] == box.bytes[i] || inner.strides[i] == 0;
   const int64_t repeatBytes = chip.vecRepeatBytes, most = chip.vecMaxRepeats;
@@ -109,32 +125,40 @@ Passes passes(const Box &box, int64_t width, double cyclesPerRepeat, const Machi
   int64_t rows = 1;
   for (unsigned dim = 1; dim < box.rank; ++dim)
     rows *= box.dims[dim].size;
-  result.repeats = static_cast<double>(rows * rowRepeats);
-  result.instructions = static_cast<double>(rows * ceilDiv(rowRepeats, most));
+  auto price = [&](int64_t repeats, int64_t instructions, double factor = 1) {
+    return static_cast<double>(repeats) * cyclesPerRepeat * factor +
+           static_cast<double>(instructions) * chip.vecFixed;
+  };
+  result.cycles = price(rows * rowRepeats, rows * ceilDiv(rowRepeats, most));
   if (box.rank == 1 || !result.addressable)
     return result;
 
+  auto pitched = [&](unsigned dim) {
+    for (unsigned i = 0; i < box.operands; ++i)
+      if (std::abs(box.dims[dim].strides[i]) > 255 * 32)
+        return false;
+    return true;
+  };
   const Box::Dim &outer = box.dims[1];
-  bool pitched = true;
   for (unsigned dim = 1; dim < box.rank; ++dim)
     for (unsigned i = 0; i < box.operands; ++i)
       result.addressable &= box.dims[dim].strides[i] % 32 == 0 || inner.strides[i] == 0;
-  for (unsigned i = 0; i < box.operands; ++i)
-    pitched &= std::abs(outer.strides[i]) <= 255 * 32;
-  if (!pitched || !result.addressable)
+  if (!pitched(1) || !result.addressable)
     return result;
   const int64_t rest = rows / outer.size;
-  auto consider = [&](int64_t repeats, int64_t instructions) {
-    auto price = [&](double r, double n) { return r * cyclesPerRepeat + n * chip.vecFixed; };
-    if (price(repeats, instructions) < price(result.repeats, result.instructions)) {
-      result.repeats = static_cast<double>(repeats);
-      result.instructions = static_cast<double>(instructions);
-    }
-  };
-  consider(rows * rowRepeats, rest * rowRepeats * ceilDiv(outer.size, most));
-  if (rowBytes % 32 == 0 && rowBytes < repeatBytes) {
-    const int64_t blocks = rowBytes / 32, repeats = ceilDiv(outer.size, repeatBytes / 32);
-    consider(rest * blocks * repeats, rest * blocks * ceilDiv(repeats, most));
+  auto consider = [&](double cycles) { result.cycles = std::min(result.cycles, cycles); };
+  consider(price(rows * rowRepeats, rest * rowRepeats * ceilDiv(outer.size, most)));
+  if (rowBytes % 32 != 0 || rowBytes >= repeatBytes)
+    return result;
+  const int64_t blocks = rowBytes / 32, together = repeatBytes / 32;
+  double factor = 1;
+  for (unsigned i = 0; i < box.operands; ++i)
+    factor = std::max(factor, blockFactor(outer.strides[i], outer.size, chip));
+  const int64_t repeats = ceilDiv(outer.size, together);
+  consider(price(rest * blocks * repeats, rest * blocks * ceilDiv(repeats, most), factor));
+  if (box.rank > 2 && repeats == 1 && pitched(2)) {
+    const int64_t next = box.dims[2].size;
+    consider(price(rest * blocks, rest / next * blocks * ceilDiv(next, most), factor));
   }
   return result;
 }
@@ -200,10 +224,8 @@ public:
   /// One pass with the table row `row` on elements of `width` bytes.
   double pass(const char *row, int64_t width, double factor = 1) const {
     const double cycles = chip.vecCycles(row, static_cast<unsigned>(width)) * factor;
-    const Passes count = passes(box, width, cycles, chip);
-    if (!count.addressable)
-      return picked(width);
-    return count.repeats * cycles + count.instructions * chip.vecFixed;
+    const Pass pass = passOver(box, width, cycles, chip);
+    return pass.addressable ? pass.cycles : picked(width);
   }
 
   /// A sequence of dependent passes, a barrier between each two.
@@ -644,28 +666,86 @@ double computeCycles(const ResolvedOp &op, const Machine &chip) {
   return 0;
 }
 
-double CostCache::cycles(const ResolvedOp &op) {
-  uint64_t key[2] = {0x243F6A8885A308D3u, 0x13198A2E03707344u};
+/// Finds entries by a key of 128 bits, most of the time in a small table without chains.
+struct CostTable::Index {
+  using Key = std::pair<uint64_t, uint64_t>;
+  struct Hash {
+    size_t operator()(const Key &key) const { return key.first; }
+  };
+  struct Recent {
+    Key key;
+    int32_t entry = -1;
+  };
+  std::vector<Recent> recent = std::vector<Recent>(1024);
+  std::unordered_map<Key, int32_t, Hash> all;
+  std::vector<ResolvedOp> entries;
+};
+
+CostTable::CostTable() : index(std::make_unique<Index>()) {}
+CostTable::~CostTable() = default;
+const std::vector<ResolvedOp> &CostTable::entries() const { return index->entries; }
+
+int32_t CostTable::entryOf(const ResolvedOp &op) {
+  Index::Key key = {0x243F6A8885A308D3u, 0x13198A2E03707344u};
   auto add = [&](uint64_t value) {
-    key[0] = (key[0] ^ value) * 0x9E3779B97F4A7C15u;
-    key[1] = (key[1] + value) * 0xD6E8FEB86659FD93u;
-    key[0] ^= key[0] >> 32;
-    key[1] ^= key[1] >> 29;
+    key.first = (key.first ^ value) * 0x9E3779B97F4A7C15u;
+    key.second = (key.second + value) * 0xD6E8FEB86659FD93u;
+    key.first ^= key.first >> 32;
+    key.second ^= key.second >> 29;
   };
   add(uint64_t(op.op) | uint64_t(op.fn) << 8 | uint64_t(op.flags) << 24 |
       uint64_t(op.numOperands) << 32);
   for (unsigned i = 0; i < op.numOperands; ++i) {
     const ResolvedView &view = op.operands[i];
-    // Of the address: bank group and 64 KiB region.
-    const uint64_t place = view.address == UINT64_MAX ? 0xFFFF : (view.address >> 5) & 0x3FFFFFF;
+    // Of the address of vector operands: bank group and 64 KiB region.
+    const uint64_t place = op.op == TileOp::Mmad || view.address == UINT64_MAX
+                               ? 0xFFFF
+                               : (view.address >> 5) & 0x3FFFFFF;
     add(uint64_t(view.type) | uint64_t(view.rank) << 8 | place << 16);
     for (unsigned dim = 0; dim < view.rank; ++dim)
       add(uint64_t(view.sizes[dim]) << 32 ^ uint64_t(view.strides[dim]));
   }
-  Entry &entry = entries[key[0] >> 20 & (kEntries - 1)];
-  if (entry.key[0] != key[0] || entry.key[1] != key[1])
-    entry = {{key[0], key[1]}, computeCycles(op, chip)};
-  return entry.cycles;
+  Index::Recent &recent = index->recent[key.first >> 20 & (index->recent.size() - 1)];
+  if (recent.entry < 0 || recent.key != key) {
+    auto [found, isNew] = index->all.try_emplace(key, int32_t(index->entries.size()));
+    if (isNew)
+      index->entries.push_back(op);
+    recent = {key, found->second};
+  }
+  return recent.entry;
+}
+
+void price(std::vector<CoreRecords> &cores, const Machine &chip) {
+  struct Price {
+    float cycles, mte1;
+    uint16_t chunks;
+  };
+  std::map<const CostTable *, std::vector<Price>> tables;
+  for (CoreRecords &core : cores) {
+    if (!core.costs)
+      continue;
+    std::vector<Price> &prices = tables[core.costs.get()];
+    if (prices.empty())
+      for (const ResolvedOp &op : core.costs->entries()) {
+        if (op.op != TileOp::Mmad) {
+          prices.push_back({float(computeCycles(op, chip)), 0, 1});
+          continue;
+        }
+        const MmadCost cost = mmadCost(op.operands[0].sizes[0], op.operands[0].sizes[1],
+                                       op.operands[1].sizes[op.flags & kTransposeA ? 0 : 1],
+                                       op.operands[1].type, chip);
+        prices.push_back(
+            {float(cost.cube), float(cost.mte1), uint16_t(std::clamp(cost.chunks, 1, 65535))});
+      }
+    for (Record &record : core.records) {
+      if (record.cost < 0)
+        continue;
+      const Price &price = prices[size_t(record.cost)];
+      record.cycles = price.cycles;
+      record.mte1Cycles = price.mte1;
+      record.chunks = price.chunks;
+    }
+  }
 }
 
 } // namespace tilewright::sim

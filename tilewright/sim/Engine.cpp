@@ -135,7 +135,7 @@ void runParallel(const Launch &launch, std::vector<GroupResult> &results, int nu
     size_t number = 0;
     try {
       GroupMemoryHandle memory(launch.chip, hasAic, numAivs);
-      GroupScratch scratch(launch.chip);
+      GroupScratch scratch;
       while ((number = next.fetch_add(1)) < results.size()) {
         if (number > firstFailed.load())
           continue;
@@ -185,7 +185,7 @@ void runOrdered(const Launch &launch, std::vector<GroupResult> &results) {
     if (launch.hasData)
       memories.back().poison();
     poisonWorkspace(launch, int64_t(i));
-    scratch.push_back(std::make_unique<GroupScratch>(launch.chip));
+    scratch.push_back(std::make_unique<GroupScratch>());
     groups.push_back(std::make_unique<Group>(launch, int64_t(i), *memories.back(), *scratch[i]));
   }
   bool isFailed = false;
@@ -367,9 +367,16 @@ RunResult tilewright::sim::run(const Program &program, const std::vector<TensorA
     if (!options.time || !result.ok)
       return result;
     result.cores.clear(); // the clock lists them itself
+    price(records, chip);
     timeLaunch(program, records, chip, options.trace, result);
     if (options.limits)
       result.limits = limitsOf(records, result.timing, chip);
+    for (const Machine &other : options.alternatives) {
+      RunResult timed;
+      price(records, other);
+      timeLaunch(program, records, other, false, timed);
+      result.alternatives.push_back(timed.timing);
+    }
   } catch (const std::bad_alloc &) {
     result.ok = false;
     result.error = "out of memory";

@@ -38,9 +38,12 @@ struct RunOptions {
   /// is read from the inputs all the same; where the program computes it, the run ends with
   /// `needsData`. Not together with `check`, `delaySeed` or `mutation`, which win.
   bool timeOnly = false;
-  bool check = false;                ///< happens-before checker, uninitialised reads, bounds
-  bool limits = false;               ///< with `time`: lower bounds of the time too
-  bool trace = false;                ///< keep the clock's events for a trace file
+  bool check = false;  ///< happens-before checker, uninitialised reads, bounds
+  bool limits = false; ///< with `time`: lower bounds of the time too
+  bool trace = false;  ///< keep the clock's events for a trace file
+  /// With `time`: the same records are timed once more with each of these. They must agree with the
+  /// chip in what the program sees: core counts, sizes of memories, flags.
+  std::vector<machine::Machine> alternatives;
   std::optional<uint64_t> delaySeed; ///< let instructions take effect out of program order
   std::optional<Mutation> mutation;  ///< testing the checker: break one synchronisation instruction
   int numThreads = 0;                ///< 0: affinity or TILEWRIGHT_NUM_THREADS
@@ -123,8 +126,9 @@ struct RunResult {
   int32_t errorLocation = -1; ///< index into Program::locations
   bool needsData = false;     ///< the error is that times depend on data that a run would compute
   std::vector<Finding> findings;
-  Timing timing;                ///< valid when asked for
-  std::optional<Limits> limits; ///< when asked for
+  Timing timing;                    ///< valid when asked for
+  std::vector<Timing> alternatives; ///< in the order of RunOptions::alternatives
+  std::optional<Limits> limits;     ///< when asked for
   std::vector<TraceCore> cores;
   std::vector<TraceEvent> trace;
   std::string printed;              ///< output of Print, in logical block order

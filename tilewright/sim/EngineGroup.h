@@ -73,15 +73,13 @@ struct BlockCounter {
 };
 
 /// What one worker hands from group to group: templates bound to its memories, shadow memories,
-/// costs of instructions seen before.
+/// the instructions seen so far.
 struct GroupScratch {
-  explicit GroupScratch(const machine::Machine &chip) : costs(chip) {}
-
   std::array<std::vector<Prepared>, kGroupCores> prepared;
   std::array<size_t, kGroupCores> numRecords{}; ///< of the group before, as a guess
   CheckerMemory checker;
   std::optional<HappensBefore> order;
-  CostCache costs;
+  std::shared_ptr<CostTable> costs = std::make_shared<CostTable>();
 };
 
 /// One AIC with its AIVs, or a single AIV: the unit that runs on one host thread. Cores take turns

@@ -72,6 +72,14 @@ Folded fold(const ResolvedView &view, uint64_t address) {
   return result;
 }
 
+/// Adds the multiply-adds of an Mmad to those of its core.
+void countProducts(CoreRecords &core, const ResolvedOp &op) {
+  const double k = double(op.operands[1].sizes[op.flags & kTransposeA ? 0 : 1]);
+  const unsigned bytes = byteSize(op.operands[1].type);
+  double &macs = bytes == 1 ? core.macs8 : bytes == 2 ? core.macs16 : core.macs32;
+  macs += double(op.operands[0].sizes[0]) * double(op.operands[0].sizes[1]) * k;
+}
+
 } // namespace
 
 void Group::recordScalarWork(CoreRun &core) {
@@ -118,30 +126,13 @@ void Group::recordIssue(CoreRun &core, const Prepared &prepared) {
     if (prepared.operands[k].space == Space::GM)
       gmOperand = k;
 
-  if (op.op == TileOp::Mmad) {
-    int64_t k = op.operands[1].sizes[op.flags & kTransposeA ? 0 : 1];
-    int64_t m = op.operands[0].sizes[0], n = op.operands[0].sizes[1];
-    unsigned bytes = byteSize(op.operands[1].type);
-    MmadCost cost = mmadCost(m, n, k, op.operands[1].type, launch.chip);
-    (bytes == 1   ? core.records.macs8
-     : bytes == 2 ? core.records.macs16
-                  : core.records.macs32) += double(m) * double(n) * double(k);
-    record.kind = RecordKind::Mmad;
-    record.cycles = float(cost.cube);
-    record.mte1Cycles = float(cost.mte1);
-    record.chunks = uint16_t(std::clamp(cost.chunks, 1, 65535));
-    core.records.records.push_back(record);
-    return;
-  }
-  if (prepared.pipe == Pipe::S) {
-    record.kind = RecordKind::ScalarWork;
-    record.cycles = float(launch.chip.scalarElement);
-    core.records.records.push_back(record);
-    return;
-  }
-  if (gmOperand < 0) {
-    record.kind = RecordKind::Compute;
-    record.cycles = float(scratch.costs.cycles(op));
+  if (op.op == TileOp::Mmad || prepared.pipe == Pipe::S || gmOperand < 0) {
+    record.kind = op.op == TileOp::Mmad      ? RecordKind::Mmad
+                  : prepared.pipe == Pipe::S ? RecordKind::ScalarWork
+                                             : RecordKind::Compute;
+    if (op.op == TileOp::Mmad)
+      countProducts(core.records, op);
+    record.cost = scratch.costs->entryOf(op);
     core.records.records.push_back(record);
     return;
   }
@@ -152,6 +143,7 @@ void Group::recordIssue(CoreRun &core, const Prepared &prepared) {
   record.kind = RecordKind::Transfer;
   record.write = operand.isWritten;
   record.atomic = isAtomic(op.op);
+  record.bypass = op.op == TileOp::Load && (op.flags & kBypassL2);
   record.workspace = operand.tensor == kWorkspace;
   uint64_t address =
       launch.gm.at(operand.tensor).address + uint64_t(operand.base) * uint64_t(operand.unit);

@@ -23,6 +23,10 @@ uint64_t picked(uint64_t group, unsigned sampleShift) {
   return sampleShift ? (group * 0x9E3779B97F4A7C15u) >> (64 - sampleShift) : 0;
 }
 
+/// Places in an entry. Lines have 28 bits: 128 GiB of lines of 512 bytes.
+constexpr unsigned kTagShift = 36, kFetchShift = 16;
+constexpr uint64_t kMaxFetch = (1u << (kTagShift - kFetchShift)) - 1;
+
 /// Empty entries of the last cache, kept because fresh pages are slow: a launch touches few sets.
 class EntryStore {
 public:
@@ -58,6 +62,7 @@ L2Cache::L2Cache(const machine::Machine &chip, unsigned sampleShift, uint64_t en
   const double bytes = static_cast<double>(chip.l2Bytes) * chip.l2EffectiveFraction;
   if (end > 0 && static_cast<double>(end) <= bytes / 2) {
     present.resize((end >> sectorShift) / 64 + 1);
+    fetchOf.resize((present.size() * 64) >> (lineShift - sectorShift));
     return;
   }
   const double lines = bytes / chip.l2LineBytes / static_cast<double>(1u << sampleShift);
@@ -73,8 +78,10 @@ L2Cache::~L2Cache() {
   EntryStore::giveBack(std::move(entries));
 }
 
-L2Access L2Cache::access(const GmTraffic &traffic, bool write) {
+L2Access L2Cache::access(const GmTraffic &traffic, bool write, bool bypass, double now) {
   L2Access result;
+  mayWait = now < lastFetch;
+  const Use use = write ? Use::Write : bypass ? Use::Bypass : Use::Read;
   const uint64_t line = uint64_t(1) << lineShift;
   uint64_t rows = traffic.rows, rowBytes = traffic.rowBytes;
   result.bytes = rows * rowBytes * traffic.planes;
@@ -88,6 +95,7 @@ L2Access L2Cache::access(const GmTraffic &traffic, bool write) {
   }
   const uint64_t costRows = contiguous ? (rowBytes + line - 1) / line : rows;
   result.rows = costRows * traffic.planes;
+  result.runs = rows * traffic.planes;
   const uint64_t inLine = line - 1;
   const bool aligned = ((traffic.address | (rows > 1 ? traffic.stride : 0) |
                          (traffic.planes > 1 ? traffic.planeStride : 0)) &
@@ -95,23 +103,23 @@ L2Access L2Cache::access(const GmTraffic &traffic, bool write) {
   for (uint32_t plane = 0; plane < traffic.planes; ++plane) {
     const uint64_t address = traffic.address + plane * traffic.planeStride;
     if (aligned)
-      touchAligned(address, rows, rowBytes, traffic.stride, write, result);
+      touchAligned(address, rows, rowBytes, traffic.stride, use, result);
     else
       for (uint64_t row = 0; row < rows; ++row)
-        touchRow(address + row * traffic.stride, rowBytes, write, result);
+        touchRow(address + row * traffic.stride, rowBytes, use, result);
   }
   return result;
 }
 
 /// Rows that start at lines; the usual case, with all that is the same for each row done once.
 void L2Cache::touchAligned(uint64_t address, uint64_t rows, uint64_t rowBytes, uint64_t stride,
-                           bool write, L2Access &result) {
+                           Use use, L2Access &result) {
   const uint64_t line = uint64_t(1) << lineShift, sector = uint64_t(1) << sectorShift;
   const uint64_t charged = rowBytes < line ? (rowBytes + sector - 1) & ~(sector - 1) : rowBytes;
   result.chargedBytes += static_cast<double>(rows * charged);
   if (!present.empty()) {
     for (uint64_t row = 0; row < rows; ++row, address += stride)
-      touchSectors(address >> sectorShift, (address + rowBytes - 1) >> sectorShift, write, result);
+      touchSectors(address >> sectorShift, (address + rowBytes - 1) >> sectorShift, use, result);
     return;
   }
   const uint64_t count = (rowBytes + line - 1) >> lineShift, pitch = stride >> lineShift;
@@ -130,7 +138,7 @@ void L2Cache::touchAligned(uint64_t address, uint64_t rows, uint64_t rowBytes, u
     for (size_t i = 0; i < held; ++i)
       __builtin_prefetch(&entries[setOf(batch[i].line) * ways], 1);
     for (size_t i = 0; i < held; ++i)
-      touchLine(batch[i].line, batch[i].sectors, write, result);
+      touchLine(batch[i].line, batch[i].sectors, use, result);
     held = 0;
   };
   uint64_t first = address >> lineShift;
@@ -148,9 +156,9 @@ void L2Cache::touchAligned(uint64_t address, uint64_t rows, uint64_t rowBytes, u
   flush();
 }
 
-/// Rule of the price: a row of a line or more whose ends do not fit the lines pays for every line
-/// that it touches, times a factor; a shorter row pays for the sectors that it touches.
-void L2Cache::touchRow(uint64_t address, uint64_t bytes, bool write, L2Access &result) {
+/// Rule of the price: a row of a line or more that does not start at a line pays for the rest of
+/// the lines that it touches, times a factor; a shorter row pays for the sectors that it touches.
+void L2Cache::touchRow(uint64_t address, uint64_t bytes, Use use, L2Access &result) {
   const uint64_t last = address + bytes - 1;
   const uint64_t firstLine = address >> lineShift, lastLine = last >> lineShift;
   const uint64_t firstSector = address >> sectorShift, lastSector = last >> sectorShift;
@@ -158,11 +166,17 @@ void L2Cache::touchRow(uint64_t address, uint64_t bytes, bool write, L2Access &r
     result.chargedBytes += static_cast<double>((lastSector - firstSector + 1) << sectorShift);
   else if (address & ((uint64_t(1) << lineShift) - 1))
     result.chargedBytes +=
-        static_cast<double>((lastLine - firstLine + 1) << lineShift) * unalignedFactor;
+        static_cast<double>(bytes) +
+        static_cast<double>(((lastLine - firstLine + 1) << lineShift) - bytes) * unalignedFactor;
   else
     result.chargedBytes += static_cast<double>(bytes);
-  if (!present.empty())
-    return touchSectors(firstSector, lastSector, write, result);
+  // A sector that the row enters in its middle counts with the row before it.
+  const bool entersSector =
+      address & ((uint64_t(1) << sectorShift) - 1) && lastSector > firstSector;
+  if (!present.empty()) {
+    result.sampledSectors -= entersSector;
+    return touchSectors(firstSector, lastSector, use, result);
+  }
 
   const unsigned all = (1u << sectorsPerLine) - 1;
   for (uint64_t group = firstLine >> sampleShift; group <= lastLine >> sampleShift; ++group) {
@@ -170,26 +184,42 @@ void L2Cache::touchRow(uint64_t address, uint64_t bytes, bool write, L2Access &r
     if (line < firstLine || line > lastLine)
       continue;
     unsigned sectors = all;
-    if (line == firstLine)
+    if (line == firstLine) {
       sectors &= all << (firstSector & (sectorsPerLine - 1));
+      result.sampledSectors -= entersSector;
+    }
     if (line == lastLine)
       sectors &= all >> (sectorsPerLine - 1 - (lastSector & (sectorsPerLine - 1)));
-    touchLine(line, sectors & all, write, result);
+    touchLine(line, sectors & all, use, result);
   }
 }
 
 /// Sectors of a cache that evicts nothing, so that nobody asks which are dirty.
-void L2Cache::touchSectors(uint64_t first, uint64_t last, bool write, L2Access &result) {
+void L2Cache::touchSectors(uint64_t first, uint64_t last, Use use, L2Access &result) {
   result.sampledSectors += last - first + 1;
+  const unsigned lineBits = lineShift - sectorShift;
+  if (mayWait && use != Use::Write)
+    for (uint64_t line = first >> lineBits; line <= last >> lineBits; ++line)
+      wait(fetchOf[line], result);
   for (uint64_t word = first / 64; word <= last / 64; ++word) {
     uint64_t mask = ~uint64_t(0);
     if (word == first / 64)
       mask <<= first % 64;
     if (word == last / 64)
       mask &= ~uint64_t(0) >> (63 - last % 64);
-    if (!write)
-      result.missedSectors += std::popcount(mask & ~present[word]);
+    uint64_t missed = mask & ~present[word];
+    if (use != Use::Write)
+      result.missedSectors += static_cast<uint64_t>(std::popcount(missed));
+    if (use == Use::Bypass)
+      continue;
     present[word] |= mask;
+    if (use == Use::Write)
+      continue;
+    while (missed) {
+      const auto sector = static_cast<unsigned>(std::countr_zero(missed)) & ~(sectorsPerLine - 1);
+      fetchOf[(word * 64 + sector) >> lineBits] = static_cast<uint32_t>(fetches.size());
+      missed &= ~(((uint64_t(1) << sectorsPerLine) - 1) << sector);
+    }
   }
 }
 
@@ -198,32 +228,56 @@ uint64_t L2Cache::setOf(uint64_t line) const {
   return ((mix(line ^ 0x5851F42Du) >> 32) * sets) >> 32;
 }
 
-void L2Cache::touchLine(uint64_t line, unsigned sectors, bool write, L2Access &result) {
+void L2Cache::touchLine(uint64_t line, unsigned sectors, Use use, L2Access &result) {
   result.sampledSectors += std::popcount(sectors);
   const uint64_t set = setOf(line);
   uint64_t *entry = &entries[set * ways];
-  if (!entry[0])
-    touchedSets.push_back(static_cast<uint32_t>(set));
   const uint64_t tag = line + 1; // 0 is a free place
   unsigned way = 0;
-  while (way < ways && entry[way] && entry[way] >> 16 != tag)
+  while (way < ways && entry[way] && entry[way] >> kTagShift != tag)
     ++way;
-  uint64_t found = 0;
-  if (way < ways) {
-    found = entry[way];
-  } else {
+  const uint64_t found = way < ways ? entry[way] : 0;
+  const unsigned valid = static_cast<unsigned>(found >> 8) & 0xFF;
+  const unsigned missed = use == Use::Write ? 0 : std::popcount(sectors & ~valid);
+  uint64_t fetch = found >> kFetchShift & kMaxFetch;
+  if (mayWait && use != Use::Write)
+    wait(fetch, result);
+  result.missedSectors += missed;
+  if (use == Use::Bypass)
+    return;
+  if (missed)
+    fetch = fetches.size();
+  if (!entry[0])
+    touchedSets.push_back(static_cast<uint32_t>(set));
+  if (way == ways) {
     way = ways - 1;
     const unsigned dirty = std::popcount(entry[way] & 0xFF);
     result.evictedDirtyBytes += static_cast<double>(uint64_t(dirty) << (sectorShift + sampleShift));
   }
   std::copy_backward(entry, entry + way, entry + way + 1);
-  const unsigned valid = static_cast<unsigned>(found >> 8) & 0xFF;
   unsigned dirty = static_cast<unsigned>(found) & 0xFF;
-  if (write)
+  if (use == Use::Write)
     dirty |= sectors;
-  else
-    result.missedSectors += std::popcount(sectors & ~valid);
-  entry[0] = tag << 16 | uint64_t(valid | sectors) << 8 | dirty;
+  entry[0] = tag << kTagShift | fetch << kFetchShift | uint64_t(valid | sectors) << 8 | dirty;
+}
+
+/// What this very access misses, it does not wait for: its number is not given out yet.
+void L2Cache::wait(uint64_t fetch, L2Access &result) const {
+  if (fetch < fetches.size())
+    result.pendingUntil = std::max(result.pendingUntil, fetches[fetch]);
+}
+
+void L2Cache::fetched(double time) {
+  lastFetch = std::max(lastFetch, time);
+  fetches.push_back(time);
+  if (fetches.size() <= kMaxFetch)
+    return;
+  // The numbers are used up; nobody waits any more for what was fetched so long ago.
+  fetches.resize(1);
+  std::fill(fetchOf.begin(), fetchOf.end(), 0);
+  for (uint32_t set : touchedSets)
+    for (unsigned way = 0; way < ways; ++way)
+      entries[set * uint64_t(ways) + way] &= ~(kMaxFetch << kFetchShift);
 }
 
 } // namespace tilewright::sim

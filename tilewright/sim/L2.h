@@ -13,9 +13,11 @@ namespace tilewright::sim {
 struct L2Access {
   uint64_t bytes = 0;           ///< as asked for
   uint64_t rows = 0;            ///< as the cost rules count them: a contiguous run has one per line
+  uint64_t runs = 0;            ///< pieces that are contiguous in GM
   double chargedBytes = 0;      ///< with the price of rows that are short or not aligned to lines
   uint64_t sampledSectors = 0;  ///< sectors touched in sampled lines
   uint64_t missedSectors = 0;   ///< reads: of these, not present
+  double pendingUntil = 0;      ///< when lines that another transfer is still fetching are there
   double evictedDirtyBytes = 0; ///< written back to make room, scaled up to all lines
 };
 
@@ -31,24 +33,35 @@ public:
   L2Cache(const L2Cache &) = delete;
   L2Cache &operator=(const L2Cache &) = delete;
 
-  L2Access access(const GmTraffic &traffic, bool write);
+  /// With `bypass` a read takes what is there and leaves nothing. What was fetched before `now` is
+  /// there.
+  L2Access access(const GmTraffic &traffic, bool write, bool bypass = false, double now = 0);
+
+  /// The lines that the last access missed are there at `time`; who reads them before, waits.
+  void fetched(double time);
 
 private:
-  void touchAligned(uint64_t address, uint64_t rows, uint64_t rowBytes, uint64_t stride, bool write,
+  enum class Use { Read, Write, Bypass };
+  void touchAligned(uint64_t address, uint64_t rows, uint64_t rowBytes, uint64_t stride, Use use,
                     L2Access &result);
-  void touchRow(uint64_t address, uint64_t bytes, bool write, L2Access &result);
-  void touchSectors(uint64_t first, uint64_t last, bool write, L2Access &result);
+  void touchRow(uint64_t address, uint64_t bytes, Use use, L2Access &result);
+  void touchSectors(uint64_t first, uint64_t last, Use use, L2Access &result);
   uint64_t setOf(uint64_t line) const;
-  void touchLine(uint64_t line, unsigned sectors, bool write, L2Access &result);
+  void wait(uint64_t fetch, L2Access &result) const;
+  void touchLine(uint64_t line, unsigned sectors, Use use, L2Access &result);
 
   unsigned lineShift, sectorShift, sectorsPerLine, sampleShift;
   unsigned ways;
   uint64_t sets = 0;
   double unalignedFactor;
   std::vector<uint64_t> present; ///< a bit per sector; empty when lines may be evicted
-  /// Per set its lines, most recent first: line << 16 | valid sectors << 8 | dirty sectors; 0 is
-  /// free.
+  std::vector<uint32_t> fetchOf; ///< with `present`, per line: its last fetch, see `fetches`
+  /// Per set its lines, most recent first: line << 36 | fetch << 16 | valid sectors << 8 | dirty
+  /// sectors; 0 is free. `fetch` counts in `fetches`, 0: the line is there.
   std::vector<uint64_t> entries;
+  std::vector<double> fetches = {0}; ///< when the lines of each access with misses are there
+  double lastFetch = 0;              ///< the latest of `fetches`
+  bool mayWait = false;              ///< in this access
   std::vector<uint32_t> touchedSets; ///< those that are not empty
 };
 

@@ -146,6 +146,7 @@ enum class RoundMode : uint8_t { Rint, Floor, Ceil, Round, Trunc, Odd };
 
 inline constexpr uint8_t kTransposeA = 1, kTransposeB = 2; ///< Mmad
 inline constexpr uint8_t kRelu = 1;                        ///< Fixpipe
+inline constexpr uint8_t kBypassL2 = 1;                    ///< Load: leaves no line in the L2
 inline constexpr uint8_t kScalarFirst = 1;                 ///< BinaryScalar, CompareScalar
 inline constexpr uint8_t kAccumulate = 1, kReverse = 2;    ///< Reduce, Scan
 
@@ -257,6 +258,7 @@ struct Insn {
   Opcode op = Opcode::Halt;
   DType type = DType::I64;
   Pipe p0 = Pipe::S, p1 = Pipe::S;
+  bool isUnit = false; ///< SetFlag between M and FIX: by blocks of 512 bytes, for the clock
   int32_t dst = -1, a = -1, b = -1, c = -1;
   int64_t imm = 0;
   int32_t location = -1;

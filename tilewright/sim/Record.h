@@ -4,6 +4,7 @@
 #include "tilewright/sim/Program.h"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace tilewright::sim {
@@ -44,11 +45,14 @@ struct Record {
   uint8_t id = 0;         ///< flag id
   bool write = false;     ///< Transfer: writes GM
   bool atomic = false;    ///< Transfer: an atomic write
+  bool bypass = false;    ///< Transfer: a read that leaves no line in the L2
   bool workspace = false; ///< Transfer: GM side is the workspace (counted apart)
+  bool unit = false;      ///< SetFlag: the target may start with the source's last instruction
   uint16_t chunks = 1;    ///< Mmad: K steps
   float cycles = 0;
   float mte1Cycles = 0;    ///< Mmad: MTE1 cycles of all chunks
   int32_t templateId = -1; ///< of the core program, for traces; -1 none
+  int32_t cost = -1;       ///< entry of the cost table that the cycles come from; -1 none
   GmTraffic gm;
 };
 
@@ -58,7 +62,8 @@ struct CoreRecords {
   int32_t group = 0; ///< AIC number (mixed, cube) or AIV number (vector)
   int32_t sub = 0;   ///< AIV of a mixed group: 0 or 1
   std::vector<Record> records;
-  double macs8 = 0, macs16 = 0, macs32 = 0; ///< multiply-adds of Mmads, by bits of an operand
+  double macs8 = 0, macs16 = 0, macs32 = 0;     ///< multiply-adds of Mmads, by bits of an operand
+  std::shared_ptr<const class CostTable> costs; ///< what Record::cost counts in
 };
 
 } // namespace tilewright::sim

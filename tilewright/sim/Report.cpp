@@ -40,23 +40,25 @@ Json launchJson(const LaunchReport &launch) {
   Json lines = Json::array();
   for (const auto &[place, cycles] : launch.lineCycles)
     lines.push_back({{"location", placeJson(place)}, {"cycles", cycles}});
-  return {{"name", launch.name},
-          {"cycles", launch.cycles},
-          {"core_us", launch.microseconds},
-          {"launch_us", launch.launchMicroseconds},
-          {"launch_warm_us", launch.launchWarmMicroseconds},
-          {"cores", {{"AIC", launch.aicCount}, {"AIV", launch.aivCount}}},
-          {"utilisation", std::move(pipes)},
-          {"traffic",
-           {{"gm_read_bytes", launch.gmReadBytes},
-            {"gm_write_bytes", launch.gmWriteBytes},
-            {"hbm_bytes", launch.hbmBytes},
-            {"exchange_bytes", launch.exchangeBytes}}},
-          {"lines", std::move(lines)}};
+  Json result = {{"name", launch.name},
+                 {"cycles", launch.cycles},
+                 {"core_us", launch.microseconds},
+                 {"launch_us", launch.launchMicroseconds},
+                 {"launch_warm_us", launch.launchWarmMicroseconds},
+                 {"cores", {{"AIC", launch.aicCount}, {"AIV", launch.aivCount}}},
+                 {"utilisation", std::move(pipes)},
+                 {"traffic",
+                  {{"gm_read_bytes", launch.gmReadBytes},
+                   {"gm_write_bytes", launch.gmWriteBytes},
+                   {"hbm_bytes", launch.hbmBytes},
+                   {"exchange_bytes", launch.exchangeBytes}}},
+                 {"lines", std::move(lines)}};
+  for (const LaunchReport &other : launch.alternatives)
+    result["alternatives"].push_back(launchJson(other));
+  return result;
 }
 
-LaunchReport timingOf(const Program &program, const RunResult &result) {
-  const Timing &timing = result.timing;
+LaunchReport timingOf(const Program &program, const Timing &timing) {
   LaunchReport launch;
   launch.name = program.name;
   launch.cycles = timing.cycles;
@@ -74,8 +76,15 @@ LaunchReport timingOf(const Program &program, const RunResult &result) {
   launch.gmWriteBytes = timing.gmWriteBytes;
   launch.hbmBytes = timing.hbmBytes;
   launch.exchangeBytes = timing.workspaceReadBytes + timing.workspaceWriteBytes;
+  return launch;
+}
+
+LaunchReport timingOf(const Program &program, const RunResult &result) {
+  LaunchReport launch = timingOf(program, result.timing);
   launch.limits = result.limits;
-  launch.events = timing.events;
+  launch.events = result.timing.events;
+  for (const Timing &timing : result.alternatives)
+    launch.alternatives.push_back(timingOf(program, timing));
   for (size_t index = 0; index < result.lineCycles.size(); ++index)
     if (result.lineCycles[index] != 0)
       launch.lineCycles.emplace_back(placeOf(program, int32_t(index)), result.lineCycles[index]);

@@ -38,7 +38,8 @@ struct LaunchReport {
   int aicCount = 0, aivCount = 0;
   std::map<std::string, double> aicBusy, aivBusy; ///< pipe name -> mean busy share of the core time
   uint64_t gmReadBytes = 0, gmWriteBytes = 0, hbmBytes = 0, exchangeBytes = 0;
-  uint64_t events = 0;                                ///< that the clock went through
+  uint64_t events = 0;                    ///< that the clock went through
+  std::vector<LaunchReport> alternatives; ///< times with other constants, where asked for
   std::vector<std::pair<Place, uint64_t>> lineCycles; ///< busy cycles over all cores
   std::optional<Limits> limits;                       ///< when asked for; not part of the JSON
 };

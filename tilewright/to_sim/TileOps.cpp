@@ -506,6 +506,8 @@ bool Translator::tile(Operation *op, LogicalResult &result) {
     Ref id = slotPlus(flagOp.getRotate(), int64_t(flagOp.getId()));
     insn.a = id.reg;
     insn.imm = id.imm;
+    if constexpr (std::is_same_v<decltype(flagOp), npu::SetFlagOp>)
+      insn.isUnit = flagOp.getUnit();
     return emit(insn);
   };
   auto blockSync = [&](auto syncOp, Opcode opcode) {
@@ -536,7 +538,9 @@ bool Translator::tile(Operation *op, LogicalResult &result) {
                  insn.a = code.regOf(get(op.getId()));
                  return emit(insn);
                })
-               .Case([&](npu::LoadOp op) { return copy(op, TileOp::Load, "load"); })
+               .Case([&](npu::LoadOp op) {
+                 return copy(op, TileOp::Load, "load", op.getBypassL2() ? sim::kBypassL2 : 0);
+               })
                .Case([&](npu::StoreOp op) { return copy(op, TileOp::Store, "store"); })
                .Case([&](npu::FixpipeOp op) {
                  return copy(op, TileOp::Fixpipe, "fixpipe", op.getRelu() ? sim::kRelu : 0);
