@@ -33,6 +33,7 @@ _NAMES = {
     "Kernel": "kernel",
     "PassConfigKey": "options",
     "Profiler": "profiler",
+    "SimulationResult": "report.result",
     "TensorDistributionType": "profiler",
     "TensorSupplyType": "profiler",
     "do_bench": "profiler",

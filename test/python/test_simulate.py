@@ -360,6 +360,7 @@ def test_json_round_trip_and_bad_text():
     result = racy().simulate(np.ones(64, np.float32), check=True)
     text = result.to_json()
     assert SimulationResult.from_json(text) == result
+    assert tilelang.SimulationResult is SimulationResult
     root = json.loads(text)
     assert (root["schema"], root["version"]) == ("tilewright.simulation", 1)
     with pytest.raises(ValueError, match="no JSON, or cut short"):
