@@ -68,6 +68,7 @@ TEST(BuildId, IsKnown) { EXPECT_GE(buildId().size(), 16u); }
 TEST(Compiled, TravelsWhole) {
   Compiled compiled;
   compiled.forceSplitRows = true;
+  compiled.lateStages = false;
   compiled.npuText = "module {}";
   compiled.launches.emplace_back();
   sim::Program &program = compiled.launches.back().program;
@@ -91,6 +92,7 @@ TEST(Compiled, TravelsWhole) {
   std::vector<Diagnostic> heard;
   ASSERT_TRUE(unpack(bytes, found, heard));
   EXPECT_EQ(pack(found, heard), bytes);
+  EXPECT_FALSE(found.lateStages);
   EXPECT_EQ(found.launches[0].program.aiv.code[0].imm, -5);
   EXPECT_EQ(found.launches[0].program.aiv.templates[0].operands[0].sizes[5].imm, -8);
   EXPECT_EQ(found.operands[0][1].symbol, "M");

@@ -23,6 +23,7 @@ struct LaunchOperand {
 struct Compiled {
   bool forceSplitRows = false; ///< see passes::PipelineOptions
   int64_t parts = 0;           ///< likewise
+  bool lateStages = true;      ///< likewise
   std::string npuText;         ///< the final module; empty while the module itself is at hand
   std::vector<to_sim::LaunchProgram> launches;
   std::vector<std::vector<LaunchOperand>> operands; ///< per launch

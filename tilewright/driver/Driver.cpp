@@ -147,18 +147,22 @@ std::string planProblem(const std::vector<to_sim::LaunchProgram> &launches,
 /// is about when none does.
 static std::vector<passes::PipelineOptions> waysToFit(ModuleOp module,
                                                       const passes::PipelineOptions &options) {
-  bool hasProducts =
-      module.walk([](tile::GemmOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  bool hasProducts = false, hasOthers = false; // launches with cube work, and without
+  module.walk([&](tile::LaunchOp launch) {
+    bool found = launch.walk([](tile::GemmOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    (found ? hasProducts : hasOthers) = true;
+  });
   std::vector<passes::PipelineOptions> ways;
-  auto add = [&](bool keepSlots, int64_t parts) {
+  auto add = [&](bool keepSlots, int64_t parts, bool lateStages = true) {
     passes::PipelineOptions way = options;
     way.keepSlots = keepSlots;
     way.parts = parts;
     way.forceSplitRows = parts > 1;
+    way.lateStages = lateStages;
     ways.push_back(way);
   };
   constexpr int64_t kParts[] = {2, 4, 8, 16};
-  bool canCut = !hasProducts && !llvm::is_contained(options.disable, "split-rows");
+  bool canCut = hasOthers && !llvm::is_contained(options.disable, "split-rows");
   if (canCut && options.has("pipeline")) {
     add(/*keepSlots=*/true, 0);
     for (int64_t parts : kParts)
@@ -168,12 +172,13 @@ static std::vector<passes::PipelineOptions> waysToFit(ModuleOp module,
   if (canCut)
     for (int64_t parts : kParts)
       add(/*keepSlots=*/false, parts);
+  bool canSkew = hasProducts && options.has("pipeline") && options.has("skew");
+  if (canCut || canSkew)
+    add(/*keepSlots=*/false, 0, /*lateStages=*/!canSkew);
   // Half the rows on each vector core is the last thing that may make the tiles fit.
   if (hasProducts && !options.has("split-rows")) {
-    add(/*keepSlots=*/false, 0);
+    add(/*keepSlots=*/false, 0, /*lateStages=*/!canSkew);
     ways.back().forceSplitRows = true;
-  } else if (canCut) {
-    add(/*keepSlots=*/false, 0);
   }
   return ways;
 }
@@ -193,6 +198,7 @@ bool Kernel::Impl::build(DiagnosticCollector &collector) {
   }
   forceSplitRows = pipeline.forceSplitRows;
   parts = pipeline.parts;
+  lateStages = pipeline.lateStages;
   if (!failedStage.empty())
     return false;
   bool translated = true;
@@ -238,6 +244,7 @@ bool Kernel::Impl::buildOrLoad(const std::string &chipText, DiagnosticCollector 
       static_cast<Compiled &>(*this) = std::move(kept);
       pipeline.forceSplitRows = forceSplitRows;
       pipeline.parts = parts;
+      pipeline.lateStages = lateStages;
       diagnostics = std::move(said);
       final = nullptr;
       cacheUse = CacheUse::Hit;

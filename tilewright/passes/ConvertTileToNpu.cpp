@@ -17,9 +17,6 @@ using namespace tilewright::passes;
 
 namespace {
 
-/// Channels that get semaphores of their own: ids 0 to 13, 14 and 15 are for all cores at once.
-constexpr size_t kMaxChannels = 7;
-
 /// One function for one kind of core out of a launch: the ops of that core, and the scalars and
 /// control flow they need.
 class CoreProgram {

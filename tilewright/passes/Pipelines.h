@@ -23,10 +23,12 @@ struct PipelineOptions {
   /// are idle cores.
   int64_t parts = 0;
   bool keepSlots = false; ///< fail rather than take the second slot from a tile in UB
+  bool lateStages = true; ///< false: what tile-skew-stages keeps for late stages does not fit
 
   bool has(llvm::StringRef stage) const {
     bool wanted =
         optLevel > 0 || (forceSplitRows && (stage == "split-rows" || stage == "vectorize"));
+    wanted &= lateStages || stage != "skew";
     return wanted && std::find(disable.begin(), disable.end(), stage) == disable.end();
   }
 };

@@ -5,6 +5,8 @@
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::passes;
@@ -49,6 +51,28 @@ bool isFixed(Value value, tile::LaunchOp launch) {
          llvm::all_of(op->getOperands(), [&](Value operand) { return isFixed(operand, launch); });
 }
 
+/// The value is one that does not change while a block runs plus a multiple of `extent`: boxes of
+/// that extent at two such places are the same or apart.
+bool movesBy(Value value, int64_t extent, tile::LaunchOp launch) {
+  if (extent == 1 || isFixed(value, launch))
+    return true;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    return loop && value == loop.getInductionVar() &&
+           constantOf(loop.getStep()).value_or(1) % extent == 0 &&
+           movesBy(loop.getLowerBound(), extent, launch);
+  }
+  Operation *op = value.getDefiningOp();
+  if (isa<arith::AddIOp, arith::SubIOp, arith::IndexCastOp>(op))
+    return llvm::all_of(op->getOperands(),
+                        [&](Value operand) { return movesBy(operand, extent, launch); });
+  if (isa<arith::MulIOp>(op))
+    for (unsigned side : {0u, 1u})
+      if (auto factor = constantOf(op->getOperand(side)))
+        return movesBy(op->getOperand(1 - side), extent / std::gcd(extent, *factor), launch);
+  return false;
+}
+
 bool isDisjoint(const Use &a, const Use &b) {
   auto left = a.offset ? rangeOf(a.offset) : Bounds{0, 0};
   auto right = b.offset ? rangeOf(b.offset) : Bounds{0, 0};
@@ -85,7 +109,7 @@ bool isPrivate(const Use &a, const Use &b, bool isOnlyWritten, tile::LaunchOp la
   if (a.dim < 0 || a.dim != b.dim)
     return false;
   if (a.extent == b.extent && isSameExpression(a.offset, b.offset))
-    return isOnlyWritten || isFixed(a.offset, launch);
+    return movesBy(a.offset, a.extent, launch);
   return isOnlyWritten && isDisjoint(a, b);
 }
 

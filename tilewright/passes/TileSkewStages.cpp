@@ -121,7 +121,8 @@ bool Skewer::addItem(Operation &op) {
                !inner->hasTrait<OpTrait::IsTerminator>() && !isPure(inner)) {
       return WalkResult::interrupt();
     }
-    return WalkResult::advance();
+    // Lines of different stages would come out in another order.
+    return isa<PrintOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
   });
   if (result.wasInterrupted())
     return false;
@@ -225,7 +226,7 @@ bool Skewer::canKeep(Value buffer, const Item &reader) const {
 }
 
 /// True when a later reader can load the tile again: each turn fills it from global memory that
-/// nothing in the loop writes.
+/// nothing in the loop writes, from a place that a later turn still knows.
 bool Skewer::canReload(Value buffer, const Item &reader) const {
   if (scopeOf(buffer) != Scope::L1 || !comesAfterWriters(buffer, reader))
     return false;
@@ -233,7 +234,8 @@ bool Skewer::canReload(Value buffer, const Item &reader) const {
     if (!other.writes(buffer) || isa<AdvanceOp>(other.op))
       return true;
     auto copy = dyn_cast<CopyOp>(other.op);
-    return copy && coversBuffer(copy.getBox(0)) && !written.contains(copy.getBox(1).buffer) &&
+    return copy && other.scalars.empty() && coversBuffer(copy.getBox(0)) &&
+           !written.contains(copy.getBox(1).buffer) &&
            scopeOf(copy.getBox(1).buffer) == Scope::Global;
   });
 }
@@ -429,11 +431,23 @@ struct TileSkewStagesPass : passes::impl::TileSkewStagesBase<TileSkewStagesPass>
     });
     for (scf::ForOp loop : loops) {
       Skewer skewer(loop);
-      if (!skewer.collect())
+      if (!skewer.collect() || !skewer.assignLevels())
         continue;
-      if (skewer.assignLevels())
+      if (countChannels(loop->getParentOfType<LaunchOp>()) > kMaxChannels)
+        remark(loop, kPass, "missed")
+            << "all stages run in the same turn: more than " << kMaxChannels
+            << " tiles go from one kind of core to the other";
+      else
         skewer.rewrite();
     }
+  }
+
+private:
+  /// Channels beyond kMaxChannels share semaphores, which count right only when both sides hand
+  /// versions over in one order; stages that are late by different numbers of turns have two.
+  size_t countChannels(LaunchOp launch) {
+    return llvm::count_if(launch.getOps<AllocOp>(),
+                          [](AllocOp alloc) { return scopeOf(alloc) == Scope::Workspace; });
   }
 };
 

@@ -211,6 +211,8 @@ struct TileSplitRowsPass : passes::impl::TileSplitRowsBase<TileSplitRowsPass> {
       getOperation().emitError() << loaded.error;
       return signalPassFailure();
     }
+    bool isCut = false; // one launch is enough: others may fit as they are
+    std::optional<std::pair<LaunchOp, std::string>> refused;
     getOperation().walk([&](LaunchOp launch) {
       bool cube = false, vector = false;
       launch.walk([&](Operation *op) {
@@ -222,8 +224,13 @@ struct TileSplitRowsPass : passes::impl::TileSplitRowsBase<TileSplitRowsPass> {
       if (!vector)
         return;
       RowLattice lattice(launch);
-      if (!cube)
-        return cutBlocks(launch, lattice, loaded.machine);
+      if (!cube) {
+        std::string why = cutBlocks(launch, lattice, loaded.machine);
+        isCut |= why.empty();
+        if (!why.empty() && !refused)
+          refused = {launch, why};
+        return;
+      }
       SmallVector<unsigned> roots = lattice.choose();
       if (roots.empty())
         remark(launch, kPass, "missed")
@@ -236,6 +243,10 @@ struct TileSplitRowsPass : passes::impl::TileSplitRowsBase<TileSplitRowsPass> {
             << extent << " rows, " << count << " tiles";
       }
     });
+    if (parts <= 1 || isCut || !refused)
+      return;
+    refused->first.emitError("blocks cannot be cut by rows: ") << refused->second;
+    signalPassFailure();
   }
 
 private:
@@ -272,29 +283,23 @@ private:
                      lattice.extentOf(root)});
   }
 
-  /// Makes several blocks of each block of a launch without cube work.
-  void cutBlocks(LaunchOp launch, RowLattice &lattice, const machine::Machine &machine) {
-    auto refuse = [&](const Twine &why) {
-      if (parts <= 1)
-        return;
-      launch.emitError("blocks cannot be cut by rows: ") << why;
-      signalPassFailure();
-    };
+  /// Makes several blocks of each block of a launch without cube work. The reason why it cannot.
+  std::string cutBlocks(LaunchOp launch, RowLattice &lattice, const machine::Machine &machine) {
     SmallVector<unsigned> roots = lattice.choose(/*outerFirst=*/true);
     if (roots.empty())
-      return refuse("no dimension of the tiles can be cut");
+      return "no dimension of the tiles can be cut";
     // Its order with that of other blocks would be another.
     WalkResult ordered = launch.walk([](Operation *op) {
       return isa<AtomicOp, PrintOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
     });
     if (ordered.wasInterrupted())
-      return refuse("atomics and prints keep the order of blocks");
+      return "atomics and prints keep the order of blocks";
     unsigned root = roots.front();
     int64_t extent = lattice.extentOf(root);
     int64_t count = parts > 0 ? std::min<int64_t>(parts, extent)
                               : partsForCores(launch, lattice, root, machine);
     if (count <= 1)
-      return;
+      return "";
     int64_t rows = llvm::divideCeil(extent, count);
     cutTiles(launch, lattice, root, rows);
     if (Value shared = tensorSharedByVectorCores(launch)) {
@@ -302,13 +307,14 @@ private:
         alloc->removeAttr(kSplitDimAttr);
         alloc->removeAttr(kSplitRowsAttr);
       });
-      return refuse("rows of '" + nameOf(shared) +
-                    "' that one part writes could be touched by another");
+      return ("rows of '" + nameOf(shared) + "' that one part writes could be touched by another")
+          .str();
     }
     count = llvm::divideCeil(extent, rows);
     launch->setAttr(kPartsAttr, Builder(&getContext()).getI64IntegerAttr(count));
     remark(launch, kPass, "applied")
         << "each block is cut into " << count << " of " << rows << " of " << extent << " rows";
+    return "";
   }
 };
 

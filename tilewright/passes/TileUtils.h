@@ -18,6 +18,9 @@ struct BoxOperands {
   void add(mlir::OpBuilder &builder, mlir::Location loc, const Box &box, mlir::Value buffer = {});
 };
 
+/// Channels that get semaphores of their own: ids 0 to 13, 14 and 15 are for all cores at once.
+inline constexpr size_t kMaxChannels = 7;
+
 /// Remark of an automatic stage, as users see it with --remarks and in `tilewright explain`.
 mlir::InFlightDiagnostic remark(mlir::Operation *op, llvm::StringRef pass, llvm::StringRef kind);
 
