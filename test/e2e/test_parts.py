@@ -71,3 +71,84 @@ def test_one_row_stays_on_the_vector_unit():
     kernel = compile_kernel(normalised, inputs, {"rows": 96, "cols": 512, "block": 1}, 2)
     assert "scalar_load" not in kernel.text("npu-insert-sync")
     check(normalised, inputs, reference, rtol=1e-5, atol=1e-5, rows=96, cols=512, block=1)
+
+
+@tilelang.jit
+def overlapping_stores(A, turns):
+    """Each turn stores a row further down: the last turn that reaches a row decides."""
+    A: T.Tensor((64, 1024), T.float32)
+    turns: T.int32
+    C = T.empty((80, 1024), T.float32)
+    with T.Kernel(1):
+        a = T.alloc_shared((16, 1024), T.float32)
+        T.copy(A[0, 0], a)
+        for t in T.serial(turns):
+            for i, j in T.Parallel(16, 1024):
+                a[i, j] = a[i, j] * 0.5 + t
+            T.copy(a, C[t, 0])
+    return C
+
+
+@tilelang.jit
+def overlapping_products(A, B, turns):
+    A: T.Tensor((32, 32), T.float16)
+    B: T.Tensor((32, 32), T.float16)
+    turns: T.int32
+    C = T.empty((64, 32), T.float32)
+    with T.Kernel(1):
+        a = T.alloc_shared((32, 32), T.float16)
+        b = T.alloc_shared((32, 32), T.float16)
+        c = T.alloc_fragment((32, 32), T.float32)
+        d = T.alloc_fragment((32, 32), T.float32)
+        T.copy(A, a)
+        T.copy(B, b)
+        T.clear(d)
+        for t in T.serial(turns):
+            T.gemm(a, b, c, clear_accum=True)
+            for i, j in T.Parallel(32, 32):
+                d[i, j] = d[i, j] + c[i, j] + t
+            T.copy(d, C[t, 0])
+    return C
+
+
+def test_rows_that_turns_store_again():
+    """The rows of one part in a turn are those of another in the next: no core may run ahead."""
+    check(overlapping_stores, [randn((64, 1024), np.float32), 5], None)
+    check(overlapping_products, [randn((32, 32)), randn((32, 32), seed=2), 5], None)
+
+
+@tilelang.jit
+def two_launches(A, B, blocks):
+    """The first does not fit and can be cut; the second fits and is a product or cannot be cut."""
+    A: T.Tensor((64 * blocks, 2048), T.float32)
+    B: T.Tensor((32, 32), T.float16)
+    C = T.empty((64 * blocks, 2048), T.float32)
+    D = T.empty((32, 32), T.float32)
+    with T.Kernel(blocks) as b:
+        a = T.alloc_shared((64, 2048), T.float32)
+        T.copy(A[b * 64, 0], a)
+        for i, j in T.Parallel(64, 2048):
+            a[i, j] = a[i, j] * 2
+        T.copy(a, C[b * 64, 0])
+    with T.Kernel(1):
+        b = T.alloc_shared((32, 32), T.float16)
+        d = T.alloc_fragment((32, 32), T.float32)
+        T.copy(B, b)
+        if blocks == 1:
+            T.cumsum(b, dim=0)
+            T.cumsum(b, dim=1)
+            T.copy(b, d)
+        else:
+            T.gemm(b, b, d, clear_accum=True)
+        T.copy(d, D)
+    return C, D
+
+
+@pytest.mark.parametrize("blocks", [1, 41])
+def test_one_launch_of_two(blocks):
+    def reference(a, b):
+        b = b.astype(np.float64)
+        return a * 2, b.cumsum(0).cumsum(1) if blocks == 1 else b @ b
+
+    inputs = [randn((64 * blocks, 2048), np.float32), randn((32, 32), seed=2)]
+    check(two_launches, inputs, reference, rtol=1e-2, atol=0.2, seeds=1, blocks=blocks)

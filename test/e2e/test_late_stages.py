@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Loops in which the cube core waits for the vector core: what runs a turn late, and what cannot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tilewright as tilelang
+import tilewright.language as T
+from harness import check, compile_kernel, randn
+
+#: Run-time trip counts: none, fewer than there are stages, as many, more.
+TURNS = [0, 1, 2, 3, 5]
+
+
+def remarks(kernel, inputs, **fixed):
+    """What tile-skew-stages says: (kind, message)."""
+    found = compile_kernel(kernel, inputs, fixed, 2).remarks
+    return [(r["kind"], r["message"]) for r in found if r["stage"] == "tile-skew-stages"]
+
+
+def inputs_for(turns):
+    return [randn((32, 32), seed=1), randn((256, 32), seed=2), turns]
+
+
+@tilelang.jit
+def counted_place(Q, K, turns):
+    """Both products of a turn use a tile whose place a variable of the kernel says."""
+    Q: T.Tensor((32, 32), T.float16)
+    K: T.Tensor((256, 32), T.float16)
+    turns: T.int32
+    O = T.empty((32, 32), T.float32)
+    with T.Kernel(1, threads=128):
+        q = T.alloc_shared((32, 32), T.float16)
+        k = T.alloc_shared((32, 32), T.float16)
+        s = T.alloc_fragment((32, 32), T.float32)
+        w = T.alloc_shared((32, 32), T.float16)
+        o = T.alloc_fragment((32, 32), T.float32)
+        place = T.alloc_var("int32", init=0)
+        T.copy(Q, q)
+        T.clear(o)
+        for _ in T.Pipelined(turns, num_stages=2):
+            T.copy(K[place * 32, 0], k)
+            T.gemm(q, k, s, transpose_B=True, clear_accum=True)
+            for i, j in T.Parallel(32, 32):
+                w[i, j] = s[i, j] * 0.1
+            T.gemm(w, k, o)
+            place = place + 1
+        T.copy(o, O)
+    return O
+
+
+@pytest.mark.parametrize("turns", TURNS)
+def test_place_that_only_its_turn_knows(turns):
+    def reference(q, k, n):
+        q, k = q.astype(np.float64), k.astype(np.float64)
+        parts = [k[t * 32 : t * 32 + 32] for t in range(n)]
+        return sum((0.1 * q @ part.T @ part for part in parts), np.zeros((32, 32)))
+
+    check(counted_place, inputs_for(turns), reference, rtol=1e-2, atol=0.1)
+
+
+@tilelang.jit
+def printing(Q, K, turns):
+    Q: T.Tensor((32, 32), T.float16)
+    K: T.Tensor((256, 32), T.float16)
+    turns: T.int32
+    O = T.empty((32, 32), T.float32)
+    with T.Kernel(1, threads=128):
+        q = T.alloc_shared((32, 32), T.float16)
+        k = T.alloc_shared((32, 32), T.float16)
+        s = T.alloc_fragment((32, 32), T.float32)
+        w = T.alloc_shared((32, 32), T.float16)
+        o = T.alloc_fragment((32, 32), T.float32)
+        z = T.alloc_fragment((32, 32), T.float32)
+        T.copy(Q, q)
+        T.clear(z)
+        for t in T.Pipelined(turns, num_stages=2):
+            T.copy(K[t * 32, 0], k)
+            T.gemm(q, k, s, transpose_B=True, clear_accum=True)
+            for i, j in T.Parallel(32, 32):
+                w[i, j] = s[i, j] * 0.1
+            T.print(t, msg="early")
+            T.gemm(w, k, o, clear_accum=True)
+            for i, j in T.Parallel(32, 32):
+                z[i, j] = z[i, j] * 0.5 + o[i, j]
+            T.print(t, msg="late")
+        T.copy(z, O)
+    return O
+
+
+def test_prints_keep_their_order():
+    printed = check(printing, inputs_for(3), None).printed
+    assert printed == "".join(f"early: {t}\nlate: {t}\n" for t in range(3))
+
+
+@tilelang.jit
+def many_channels(Q, K, turns):
+    """Nine tiles go from one kind of core to the other, for the next turn and the one after."""
+    Q: T.Tensor((32, 32), T.float16)
+    K: T.Tensor((256, 32), T.float16)
+    turns: T.int32
+    O = T.empty((32, 32), T.float32)
+    with T.Kernel(1, threads=128):
+        q = T.alloc_shared((32, 32), T.float16)
+        k = T.alloc_shared((32, 32), T.float16)
+        s = T.alloc_fragment((32, 32), T.float32)
+        s1 = T.alloc_fragment((32, 32), T.float32)
+        s2 = T.alloc_fragment((32, 32), T.float32)
+        w = T.alloc_shared((32, 32), T.float16)
+        w1 = T.alloc_shared((32, 32), T.float16)
+        w2 = T.alloc_shared((32, 32), T.float16)
+        w3 = T.alloc_shared((32, 32), T.float16)
+        o = T.alloc_fragment((32, 32), T.float32)
+        o1 = T.alloc_fragment((32, 32), T.float32)
+        z = T.alloc_fragment((32, 32), T.float32)
+        T.copy(Q, q)
+        T.clear(z)
+        for t in T.Pipelined(turns, num_stages=2):
+            T.copy(K[t * 32, 0], k)
+            T.gemm(q, k, s, transpose_B=True, clear_accum=True)
+            T.gemm(q, k, s1, clear_accum=True)
+            T.gemm(k, q, s2, clear_accum=True)
+            for i, j in T.Parallel(32, 32):
+                w[i, j] = s[i, j] * 0.1
+            for i, j in T.Parallel(32, 32):
+                w3[i, j] = s[i, j] * 0.1 + 1
+            for i, j in T.Parallel(32, 32):
+                w1[i, j] = s1[i, j] * 0.1
+            T.gemm(w, k, o, clear_accum=True)
+            T.gemm(w1, w, o1, clear_accum=True)
+            for i, j in T.Parallel(32, 32):
+                w2[i, j] = o[i, j] * 0.1 + o1[i, j] * 0.1
+            T.gemm(w2, w3, o, clear_accum=True)
+            for i, j in T.Parallel(32, 32):
+                z[i, j] = z[i, j] * 0.5 + o[i, j] * 0.1 + s2[i, j]
+        T.copy(z, O)
+    return O
+
+
+@pytest.mark.parametrize("turns", TURNS)
+def test_shared_semaphores_need_one_order(turns):
+    check(many_channels, inputs_for(turns), None)
+
+
+def test_why_all_stages_run_in_one_turn():
+    [(kind, message)] = remarks(many_channels, inputs_for(1))
+    assert kind == "missed"
+    assert "more than 7 tiles go from one kind of core to the other" in message
+
+
+@tilelang.jit
+def wide_keys(Q, K):
+    """A tile of half of L1 in both products: there is no room to load it again for a late one."""
+    Q: T.Tensor((16, 1024), T.float16)
+    K: T.Tensor((256, 1024), T.float16)
+    O = T.empty((16, 1024), T.float32)
+    with T.Kernel(1, threads=128):
+        q = T.alloc_shared((16, 1024), T.float16)
+        k = T.alloc_shared((128, 1024), T.float16)
+        s = T.alloc_fragment((16, 128), T.float32)
+        w = T.alloc_shared((16, 128), T.float16)
+        o = T.alloc_fragment((16, 1024), T.float32)
+        T.copy(Q, q)
+        T.clear(o)
+        for t in T.Pipelined(2, num_stages=2):
+            T.copy(K[t * 128, 0], k)
+            T.gemm(q, k, s, transpose_B=True, clear_accum=True)
+            for i, j in T.Parallel(16, 128):
+                w[i, j] = s[i, j] * 0.1
+            T.gemm(w, k, o)
+        T.copy(o, O)
+    return O
+
+
+def test_no_late_stage_where_it_does_not_fit():
+    inputs = [randn((16, 1024), seed=1), randn((256, 1024), seed=2)]
+    check(wide_keys, inputs, None)
+    assert not remarks(wide_keys, inputs)
+
+
+@tilelang.jit
+def two_answers(Q, K, turns):
+    """Each turn asks the vector core twice; a tile that a branch writes is read two turns late."""
+    Q: T.Tensor((32, 32), T.float16)
+    K: T.Tensor((256, 32), T.float16)
+    turns: T.int32
+    O = T.empty((32, 32), T.float32)
+    P = T.empty((8, 32, 32), T.float32)
+    with T.Kernel(1, threads=128):
+        q = T.alloc_shared((32, 32), T.float16)
+        k = T.alloc_shared((32, 32), T.float16)
+        s = T.alloc_fragment((32, 32), T.float32)
+        w = T.alloc_shared((32, 32), T.float16)
+        w2 = T.alloc_shared((32, 32), T.float16)
+        o = T.alloc_fragment((32, 32), T.float32)
+        o2 = T.alloc_fragment((32, 32), T.float32)
+        z = T.alloc_fragment((32, 32), T.float32)
+        m = T.alloc_fragment((32,), T.float32)
+        flag = T.alloc_fragment((32,), T.bool)
+        T.copy(Q, q)
+        T.clear(z)
+        T.fill(m, 1.5)
+        for t in T.Pipelined(turns, num_stages=2):
+            T.copy(K[t * 32, 0], k)
+            T.gemm(q, k, s, transpose_B=True, clear_accum=True)
+            if t % 2 == 1:
+                T.reduce_max(s, m, dim=1)
+            for i in T.Parallel(32):
+                flag[i] = m[i] > t
+            for i, j in T.Parallel(32, 32):
+                w[i, j] = s[i, j] * 0.1
+            T.gemm(w, k, o, clear_accum=True)
+            for i, j in T.Parallel(32, 32):
+                w2[i, j] = o[i, j] * 0.1 + m[i]
+            T.gemm(w2, k, o2, clear_accum=True)
+            for u in T.serial(t):
+                for i, j in T.Parallel(32, 32):
+                    z[i, j] = T.if_then_else(flag[i], z[i, j] * 0.5 + o2[i, j] * m[i], u + 1.0)
+            T.copy(z, P[t, 0, 0])
+        T.copy(z, O)
+    return O, P
+
+
+@pytest.mark.parametrize("turns", TURNS)
+def test_two_answers(turns):
+    check(two_answers, inputs_for(turns), None)
+
+
+def test_how_late():
+    [(kind, message)] = remarks(two_answers, inputs_for(1))
+    assert kind == "applied" and "2 turns late" in message
