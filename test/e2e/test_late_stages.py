@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops in which the cube core waits for the vector core: what runs a turn late, and what cannot."""
+"""Loops in which the cube core waits for the vector core: what runs a turn late, what cannot."""
 
 from __future__ import annotations
 
