@@ -57,6 +57,10 @@ llvm::cl::list<std::string>
 llvm::cl::list<std::string>
     alternativeTexts("alternative", llvm::cl::desc("Time the same run once more with these "
                                                    "constants, KEY=VALUE,... (--json)"));
+llvm::cl::opt<bool>
+    wantSensitivity("sensitivity",
+                    llvm::cl::desc("Time the same run with each uncertain constant at either end "
+                                   "of its range"));
 llvm::cl::opt<bool> printProgram("print-program", llvm::cl::desc("Print the code and do not run"));
 llvm::cl::opt<int> numThreads("sim-threads", llvm::cl::desc("Host threads"), llvm::cl::init(0));
 
@@ -126,6 +130,38 @@ std::string placeText(const sim::Place &place) {
   return place.line ? "line " + std::to_string(place.line) : "line unknown";
 }
 
+/// The constants whose value is no figure that was read off, with --sensitivity.
+std::vector<machine::Parameter> uncertain;
+
+/// What the ends of the ranges do to the time: its least and most, and the constants that move it
+/// most. Each constant moves alone.
+void printSensitivity(const sim::LaunchReport &launch) {
+  struct Effect {
+    const machine::Parameter *parameter;
+    double low, high; ///< per cent
+    double reach() const { return std::max(std::abs(low), std::abs(high)); }
+  };
+  std::vector<Effect> effects;
+  double least = launch.microseconds, most = launch.microseconds;
+  auto ends = ArrayRef(launch.alternatives).take_back(2 * uncertain.size());
+  for (auto [index, parameter] : llvm::enumerate(uncertain)) {
+    double low = ends[2 * index].microseconds, high = ends[2 * index + 1].microseconds;
+    least = std::min({least, low, high});
+    most = std::max({most, low, high});
+    effects.push_back({&parameter, 100 * (low / launch.microseconds - 1),
+                       100 * (high / launch.microseconds - 1)});
+  }
+  llvm::stable_sort(effects,
+                    [](const Effect &a, const Effect &b) { return a.reach() > b.reach(); });
+  llvm::outs() << llvm::format("  sensitivity: %.2f to %.2f us, one constant at a time\n", least,
+                               most);
+  for (const Effect &effect : ArrayRef(effects).take_front(5))
+    if (effect.reach() >= 0.1)
+      llvm::outs() << llvm::format("    %s %g to %g: %+.1f %%, %+.1f %%\n",
+                                   effect.parameter->key.c_str(), effect.parameter->low,
+                                   effect.parameter->high, effect.low, effect.high);
+}
+
 void printTiming(const sim::LaunchReport &launch) {
   llvm::outs() << llvm::format("time %.2f us, %.0f cycles, launch %.2f us, %d AIC %d AIV\n",
                                launch.microseconds, launch.cycles, launch.launchMicroseconds,
@@ -149,9 +185,12 @@ void printTiming(const sim::LaunchReport &launch) {
 /// The report as text.
 void printReport(const sim::Report &report) {
   llvm::outs() << report.printed;
-  if (wantTime)
-    for (const sim::LaunchReport &launch : report.launches)
+  if (wantTime || wantSensitivity)
+    for (const sim::LaunchReport &launch : report.launches) {
       printTiming(launch);
+      if (wantSensitivity)
+        printSensitivity(launch);
+    }
   for (const sim::FindingReport &finding : report.findings)
     llvm::outs() << "finding: " << finding.tool << ": " << finding.kind << ": " << finding.message
                  << " (" << placeText(finding.location) << ", " << placeText(finding.otherLocation)
@@ -183,6 +222,9 @@ bool makeAlternatives(const machine::Machine &chip, std::vector<machine::Machine
     if (!setConstants(parts, alternatives.emplace_back(chip)))
       return false;
   }
+  for (const machine::Parameter &parameter : uncertain)
+    for (double end : {parameter.low, parameter.high})
+      machine::setParameter(alternatives.emplace_back(chip), parameter.key, end);
   return true;
 }
 
@@ -231,7 +273,7 @@ bool runLaunch(npu::LaunchOp launch, std::vector<Generated> &generated, HostValu
   }
 
   sim::RunOptions options;
-  options.time = wantTime || wantJson || timingOnly || !traceFile.empty();
+  options.time = wantTime || wantSensitivity || wantJson || timingOnly || !traceFile.empty();
   options.timeOnly = timingOnly;
   options.alternatives = std::move(alternatives);
   options.trace = !traceFile.empty();
@@ -301,6 +343,10 @@ int main(int argc, char **argv) {
   if (!setConstants(SmallVector<StringRef>(constantTexts.begin(), constantTexts.end()),
                     chip.machine))
     return kFailed;
+  if (wantSensitivity)
+    llvm::copy_if(chip.parameters, std::back_inserter(uncertain), [](const auto &parameter) {
+      return parameter.provenance != "measured" && parameter.low < parameter.high;
+    });
   std::string problem;
   auto file = openInputFile(inputName, &problem);
   if (!file) {
