@@ -96,37 +96,47 @@ L2Access L2Cache::access(const GmTraffic &traffic, bool write, bool bypass, doub
   const uint64_t costRows = contiguous ? (rowBytes + line - 1) / line : rows;
   result.rows = costRows * traffic.planes;
   result.runs = rows * traffic.planes;
-  const uint64_t inLine = line - 1;
-  const bool aligned = ((traffic.address | (rows > 1 ? traffic.stride : 0) |
-                         (traffic.planes > 1 ? traffic.planeStride : 0)) &
-                        inLine) == 0;
+  const uint64_t pitches =
+      (rows > 1 ? traffic.stride : 0) | (traffic.planes > 1 ? traffic.planeStride : 0);
+  const bool alike = (pitches & (line - 1)) == 0; // all rows start at one place of their lines
   for (uint32_t plane = 0; plane < traffic.planes; ++plane) {
     const uint64_t address = traffic.address + plane * traffic.planeStride;
-    if (aligned)
-      touchAligned(address, rows, rowBytes, traffic.stride, use, result);
+    if (alike)
+      touchRows(address, rows, rowBytes, traffic.stride, use, result);
     else
       for (uint64_t row = 0; row < rows; ++row)
-        touchRow(address + row * traffic.stride, rowBytes, use, result);
+        touchRows(address + row * traffic.stride, 1, rowBytes, 0, use, result);
   }
   return result;
 }
 
-/// Rows that start at lines; the usual case, with all that is the same for each row done once.
-void L2Cache::touchAligned(uint64_t address, uint64_t rows, uint64_t rowBytes, uint64_t stride,
-                           Use use, L2Access &result) {
+/// Rows that start at the same place of their lines, with all that is the same for each done once.
+/// Rule of the price: a row of a line or more that does not start at a line pays for the rest of
+/// the lines that it touches, times a factor; a shorter row pays for the sectors that it touches.
+void L2Cache::touchRows(uint64_t address, uint64_t rows, uint64_t rowBytes, uint64_t stride,
+                        Use use, L2Access &result) {
   const uint64_t line = uint64_t(1) << lineShift, sector = uint64_t(1) << sectorShift;
-  const uint64_t charged = rowBytes < line ? (rowBytes + sector - 1) & ~(sector - 1) : rowBytes;
-  result.chargedBytes += static_cast<double>(rows * charged);
+  const uint64_t end = address + rowBytes - 1;
+  const uint64_t firstSector = address >> sectorShift, lastSector = end >> sectorShift;
+  const uint64_t count = (end >> lineShift) - (address >> lineShift) + 1;
+  double charged = static_cast<double>(rowBytes);
+  if (rowBytes < line)
+    charged = static_cast<double>((lastSector - firstSector + 1) << sectorShift);
+  else if (address & (line - 1))
+    charged += static_cast<double>((count << lineShift) - rowBytes) * unalignedFactor;
+  result.chargedBytes += static_cast<double>(rows) * charged;
+  // A sector that the row enters in its middle counts with the row before it.
+  const bool entersSector = address & (sector - 1) && lastSector > firstSector;
   if (!present.empty()) {
+    if (entersSector)
+      result.sampledSectors -= rows;
     for (uint64_t row = 0; row < rows; ++row, address += stride)
       touchSectors(address >> sectorShift, (address + rowBytes - 1) >> sectorShift, use, result);
     return;
   }
-  const uint64_t count = (rowBytes + line - 1) >> lineShift, pitch = stride >> lineShift;
-  const unsigned all = (1u << sectorsPerLine) - 1;
-  const auto lastSector =
-      static_cast<unsigned>((rowBytes - 1) >> sectorShift) & (sectorsPerLine - 1);
-  const unsigned tail = all >> (sectorsPerLine - 1 - lastSector);
+  const unsigned all = (1u << sectorsPerLine) - 1, inLine = sectorsPerLine - 1;
+  const unsigned head = all << (firstSector & inLine) & all;
+  const unsigned tail = all >> (inLine - (lastSector & inLine));
   // The table is far bigger than the host's caches: the places of some lines are fetched together.
   struct Touch {
     uint64_t line;
@@ -142,56 +152,20 @@ void L2Cache::touchAligned(uint64_t address, uint64_t rows, uint64_t rowBytes, u
     held = 0;
   };
   uint64_t first = address >> lineShift;
-  for (uint64_t row = 0; row < rows; ++row, first += pitch) {
+  for (uint64_t row = 0; row < rows; ++row, first += stride >> lineShift) {
     const uint64_t last = first + count - 1;
     for (uint64_t group = first >> sampleShift; group <= last >> sampleShift; ++group) {
       const uint64_t at = (group << sampleShift) | picked(group, sampleShift);
       if (at - first >= count)
         continue;
-      batch[held++] = {at, at == last ? tail : all};
+      if (at == first && entersSector)
+        --result.sampledSectors;
+      batch[held++] = {at, (at == first ? head : all) & (at == last ? tail : all)};
       if (held == batch.size())
         flush();
     }
   }
   flush();
-}
-
-/// Rule of the price: a row of a line or more that does not start at a line pays for the rest of
-/// the lines that it touches, times a factor; a shorter row pays for the sectors that it touches.
-void L2Cache::touchRow(uint64_t address, uint64_t bytes, Use use, L2Access &result) {
-  const uint64_t last = address + bytes - 1;
-  const uint64_t firstLine = address >> lineShift, lastLine = last >> lineShift;
-  const uint64_t firstSector = address >> sectorShift, lastSector = last >> sectorShift;
-  if (bytes < (uint64_t(1) << lineShift))
-    result.chargedBytes += static_cast<double>((lastSector - firstSector + 1) << sectorShift);
-  else if (address & ((uint64_t(1) << lineShift) - 1))
-    result.chargedBytes +=
-        static_cast<double>(bytes) +
-        static_cast<double>(((lastLine - firstLine + 1) << lineShift) - bytes) * unalignedFactor;
-  else
-    result.chargedBytes += static_cast<double>(bytes);
-  // A sector that the row enters in its middle counts with the row before it.
-  const bool entersSector =
-      address & ((uint64_t(1) << sectorShift) - 1) && lastSector > firstSector;
-  if (!present.empty()) {
-    result.sampledSectors -= entersSector;
-    return touchSectors(firstSector, lastSector, use, result);
-  }
-
-  const unsigned all = (1u << sectorsPerLine) - 1;
-  for (uint64_t group = firstLine >> sampleShift; group <= lastLine >> sampleShift; ++group) {
-    const uint64_t line = (group << sampleShift) | picked(group, sampleShift);
-    if (line < firstLine || line > lastLine)
-      continue;
-    unsigned sectors = all;
-    if (line == firstLine) {
-      sectors &= all << (firstSector & (sectorsPerLine - 1));
-      result.sampledSectors -= entersSector;
-    }
-    if (line == lastLine)
-      sectors &= all >> (sectorsPerLine - 1 - (lastSector & (sectorsPerLine - 1)));
-    touchLine(line, sectors & all, use, result);
-  }
 }
 
 /// Sectors of a cache that evicts nothing, so that nobody asks which are dirty.
@@ -201,25 +175,21 @@ void L2Cache::touchSectors(uint64_t first, uint64_t last, Use use, L2Access &res
   if (mayWait && use != Use::Write)
     for (uint64_t line = first >> lineBits; line <= last >> lineBits; ++line)
       wait(fetchOf[line], result);
-  for (uint64_t word = first / 64; word <= last / 64; ++word) {
-    uint64_t mask = ~uint64_t(0);
-    if (word == first / 64)
-      mask <<= first % 64;
-    if (word == last / 64)
-      mask &= ~uint64_t(0) >> (63 - last % 64);
-    uint64_t missed = mask & ~present[word];
-    if (use != Use::Write)
-      result.missedSectors += static_cast<uint64_t>(std::popcount(missed));
-    if (use == Use::Bypass)
-      continue;
-    present[word] |= mask;
-    if (use == Use::Write)
-      continue;
-    while (missed) {
+  while (first <= last) {
+    const uint64_t bit = first % 64, count = std::min(64 - bit, last - first + 1);
+    const uint64_t mask = ~uint64_t(0) >> (64 - count) << bit;
+    uint64_t &word = present[first / 64];
+    uint64_t missed = use == Use::Write ? 0 : mask & ~word;
+    if (missed) // counting bits is slow on a general CPU
+      result.missedSectors += missed == mask ? count : uint64_t(std::popcount(missed));
+    if (use != Use::Bypass)
+      word |= mask;
+    while (missed && use == Use::Read) {
       const auto sector = static_cast<unsigned>(std::countr_zero(missed)) & ~(sectorsPerLine - 1);
-      fetchOf[(word * 64 + sector) >> lineBits] = static_cast<uint32_t>(fetches.size());
+      fetchOf[((first - bit) + sector) >> lineBits] = static_cast<uint32_t>(fetches.size());
       missed &= ~(((uint64_t(1) << sectorsPerLine) - 1) << sector);
     }
+    first += count;
   }
 }
 

@@ -42,9 +42,8 @@ public:
 
 private:
   enum class Use { Read, Write, Bypass };
-  void touchAligned(uint64_t address, uint64_t rows, uint64_t rowBytes, uint64_t stride, Use use,
-                    L2Access &result);
-  void touchRow(uint64_t address, uint64_t bytes, Use use, L2Access &result);
+  void touchRows(uint64_t address, uint64_t rows, uint64_t rowBytes, uint64_t stride, Use use,
+                 L2Access &result);
   void touchSectors(uint64_t first, uint64_t last, Use use, L2Access &result);
   uint64_t setOf(uint64_t line) const;
   void wait(uint64_t fetch, L2Access &result) const;
