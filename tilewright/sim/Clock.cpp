@@ -10,6 +10,7 @@
 #include <deque>
 #include <map>
 #include <queue>
+#include <span>
 #include <utility>
 
 namespace tilewright::sim {
@@ -27,7 +28,7 @@ struct PipeState {
   double lastStart = 0; ///< of the last instruction
   double notBefore = 0; ///< the next instruction ends then or later
   double busy = 0, busyUntil = 0;
-  std::vector<double> starts; ///< ring of the last start times, as long as the queue is deep
+  std::span<double> starts; ///< ring of the last start times, as long as the queue is deep
   unsigned at = 0;
 };
 
@@ -61,6 +62,7 @@ struct Core {
   double scalar = 0;  ///< time of the scalar unit
   double scalarBusy = 0;
   std::array<PipeState, kNumPipes> pipes;
+  std::vector<double> starts; ///< of all pipes
   FlagTable<Flag> flags;
   std::vector<Signals> incoming;  ///< per peer and id
   std::array<double, 2> l0Free{}; ///< when the cube is done with each half of L0A/L0B
@@ -146,8 +148,10 @@ private:
       core.number = static_cast<int32_t>(i);
       core.scalar = chip.prologue;
       core.incoming.resize(2 * kFlagIds);
-      for (PipeState &pipe : core.pipes)
-        pipe.starts.assign(static_cast<size_t>(std::max(1, chip.queueDepth)), 0.0);
+      const auto depth = static_cast<size_t>(std::max(1, chip.queueDepth));
+      core.starts.resize(kNumPipes * depth);
+      for (unsigned pipe = 0; pipe < kNumPipes; ++pipe)
+        core.pipes[pipe].starts = std::span(core.starts).subspan(pipe * depth, depth);
       auto aic = aicOfGroup.find(input[i].group);
       if (input[i].kind == CoreKind::AIV && aic != aicOfGroup.end()) {
         core.peers[0] = aic->second;
