@@ -159,14 +159,19 @@ def judge(program: Program, good: Outcome, number: int, seeds: int) -> Mutant:
     return mutant
 
 
-def score(name: str, seeds: int = 20, level: int = 2, every: int = 1) -> Score:
-    """Judges every `every`-th mutant of a kernel."""
+def compiled(name: str, level: int = 2) -> Program:
+    """A kernel of KERNELS with its inputs."""
     make, shapes, fixed = KERNELS[name]
     inputs = []
     for number, entry in enumerate(shapes):
         shape, dtype = entry if isinstance(entry[0], tuple) else (entry, np.float16)
         inputs.append(randn(shape, dtype, number + 1))
-    program = Program(compile_kernel(make(), inputs, fixed, level), inputs)
+    return Program(compile_kernel(make(), inputs, fixed, level), inputs)
+
+
+def score(name: str, seeds: int = 20, level: int = 2, every: int = 1) -> Score:
+    """Judges every `every`-th mutant of a kernel."""
+    program = compiled(name, level)
     good = program.good(check=True)
     points = range(0, len(program.kernel.sync_points), every)
     return Score(name, [judge(program, good, number, seeds) for number in points])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A part of bench/mutation.py: synchronisation that is taken away is noticed."""
+"""The kernels of bench/mutation.py: synchronisation that is taken away is noticed, and their times
+do not depend on data."""
 
 from __future__ import annotations
 
@@ -30,3 +31,14 @@ def test_mutants(kernel):
     assert score.known >= 0.98, score.text()
     assert score.visible >= 0.8, score.text()
     assert score.redundant <= (0.15 if is_large else 0.1), score.text()  # the bar of all is 0.1
+
+
+@pytest.mark.parametrize("kernel", bench_mutation().KERNELS)
+@pytest.mark.parametrize("chip", [None, "910b1"])
+def test_times_without_data(kernel, chip):
+    program = bench_mutation().compiled(kernel)
+    full = program.kernel.simulate(*program.inputs, chip=chip)
+    assert full.core_us > 0
+    for arguments in (program.inputs, ()):
+        alone = program.kernel.simulate(*arguments, chip=chip, timing_only=True)
+        assert alone.launches == full.launches
