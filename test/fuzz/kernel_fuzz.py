@@ -229,7 +229,7 @@ class Generator:
         if pick < 0.42:
             return [self.reduction()]
         if pick < 0.60 and self.has_cube:
-            return self.product()
+            return [self.round_trip()] if self.depth < 2 and self.chance(0.25) else self.product()
         if pick < 0.70:
             return [self.load()]
         if pick < 0.77:
@@ -308,6 +308,30 @@ class Generator:
         )
         return [Statement(f"T.clear({target})"), loop] if self.chance(0.7) else [loop]
 
+    def round_trip(self) -> Statement:
+        """A loop in which the cube core multiplies what the vector core makes of its product."""
+        name = f"k{self.number}"
+        self.number += 1
+        bound = self.random.choice(["2", "4", self.bound()])
+        score, half = self.random.choice(self.scores), self.random.choice(self.halves)
+        self.loops.append(name)
+        self.depth += 1
+        body = [
+            Statement(f"T.copy(B[{name} * {self.bk}, bx * {self.bn}], b)"),
+            Statement(f"T.gemm(a, b, {score}, clear_accum=True)"),
+            self.reduction(),
+            Statement(f"T.copy({score}, {half})"),
+            Statement(f"T.gemm({half}, b, q0, transpose_B=True)"),
+        ]
+        for _ in range(self.random.randint(0, 3)):
+            at = self.random.randint(0, len(body))
+            body[at:at] = self.statement()
+        if self.chance(0.5):
+            body.append(self.parallel())
+        self.depth -= 1
+        self.loops.pop()
+        return Statement(f"for {name} in T.Pipelined({bound}, num_stages=2):", body)
+
     def region(self) -> Statement:
         """Parts of tiles: copies between rows or columns, and running sums."""
         s, t = self.random.choice(self.scores), self.random.choice(self.scores + self.halves)
@@ -326,7 +350,9 @@ class Generator:
         step = self.random.choice(["v + 1", "3 - v", "T.min(v, 2)", "bx", *self.loops])
         if self.chance(0.3):
             self.depth += 1
+            self.has_variable = False  # a body that sets v might never end
             body = self.block(1)
+            self.has_variable = True
             self.depth -= 1
             return Statement("while v > 0:", [*body, Statement("v = v - 1")])
         return Statement(f"v = {step}")
