@@ -378,14 +378,9 @@ class Generator:
     def reduction(self) -> Statement:
         kind = self.random.choice(["sum", "max", "min", "abssum", "absmax"])
         clear = ", clear=False" if kind in ("max", "min", "sum") and self.chance(0.25) else ""
-        if self.chance(0.75):
-            source, target, dim = self.random.choice(self.scores), self.random.choice(self.rows), 1
-        else:
-            source, target, dim = (
-                self.random.choice(self.scores),
-                self.random.choice(self.columns),
-                0,
-            )
+        dim = int(self.chance(0.75))
+        source = self.random.choice(self.scores)
+        target = self.random.choice(self.rows if dim else self.columns)
         return Statement(f"T.reduce_{kind}({source}, {target}, dim={dim}{clear})")
 
     def load(self) -> Statement:
@@ -406,9 +401,8 @@ class Generator:
         return Statement(f"T.fill({tile}, {self.random.choice(['0', '0', '1.5', '-0.25'])})")
 
     def move(self) -> Statement:
-        groups = [self.scores + self.halves, self.rows, ["q0", "a"]]
-        source, target = self.random.choice(groups), None
-        source, target = self.random.choice(source), self.random.choice(source)
+        group = self.random.choice([self.scores + self.halves, self.rows, ["q0", "a"]])
+        source, target = self.random.choice(group), self.random.choice(group)
         if source == target:
             return self.fill()
         return Statement(f"T.copy({source}, {target})")
