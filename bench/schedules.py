@@ -87,6 +87,7 @@ KERNELS: dict[str, Entry] = {
     "gemm_4096_128_256_64": Entry(one(GEMM, 4096, 4096, 4096, 128, 256, 64)),
     "gemm_4096_128_256_64_910b1": Entry(one(GEMM, 4096, 4096, 4096, 128, 256, 64), "910b1"),
     "gemm_4096_128_256_64_a3": Entry(one(GEMM, 4096, 4096, 4096, 128, 256, 64), "a3"),
+    "gemm_4096_128_128_32": Entry(one(GEMM, 4096, 4096, 4096, 128, 128, 32)),
     "gemm_1024_128_128_64": Entry(one(GEMM, 1024, 1024, 1024, 128, 128, 64)),
     "gemm_1024_128_256_64": Entry(one(GEMM, 1024, 1024, 1024, 128, 256, 64)),
     "attention_4096_128": Entry(one(workloads.attention, 1, 4096, 128, 128, 128)),
@@ -95,6 +96,7 @@ KERNELS: dict[str, Entry] = {
     "softmax_1024_1024_16": Entry(one(workloads.softmax, 1024, 1024, 16)),
     "softmax_4096_4096_4": Entry(one(workloads.softmax, 4096, 4096, 4)),
     "rms_norm_4096_4096_4": Entry(one(workloads.rms_norm, 4096, 4096, 4)),
+    "rms_norm_4096_4096_1": Entry(one(workloads.rms_norm, 4096, 4096, 1)),
     "rms_norm_1024_8192_2": Entry(one(workloads.rms_norm, 1024, 8192, 2)),
 }
 #: Two ways to compute one thing: name -> prefixes of the kernels of either way.

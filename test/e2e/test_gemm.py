@@ -411,3 +411,31 @@ def test_fused_turns_of_the_k_loop(turns, transposed):
         out=T.float32,
         stages=3,
     )
+
+
+@pytest.mark.parametrize("out", [T.float16, T.float32])
+@pytest.mark.parametrize("size", [(256, 320, 160), (250, 300, 100)])
+def test_joined_blocks(size, out):
+    """Many small tiles: neighbours share what they load; the last rows and columns are ragged."""
+    M, N, K = size
+    outcome = check(
+        matmul,
+        [randn((M, K), seed=1), randn((K, N), seed=2)],
+        product(),
+        rtol=2e-3,
+        atol=2e-2,
+        seeds=2,
+        M=M,
+        N=N,
+        K=K,
+        bm=32,
+        bn=32,
+        bk=32,
+        ta=False,
+        tb=False,
+        dtype=T.float16,
+        acc=T.float32,
+        out=out,
+        stages=2,
+    )
+    assert outcome.report["ok"]

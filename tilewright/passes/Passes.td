@@ -63,6 +63,21 @@ def TileSplitLiveRanges : Pass<"tile-split-live-ranges", "::mlir::func::FuncOp">
   let dependentDialects = ["::tilewright::tile::TileDialect"];
 }
 
+def TileJoinBlocks : Pass<"tile-join-blocks", "::mlir::func::FuncOp"> {
+  let summary = "let one block do the work of two that read the same operand";
+  let description = [{
+    Needs: tile-place-buffers.
+    Guarantees: the same results. In launches of loads, products and stores alone, two blocks that are neighbours along one
+    extent of the grid become one that runs their statements in turn and loads once what both read; again, as long as the
+    chip's costs say that this is faster and L1 holds two slots of every tile, L0C one.
+    Leaves alone: launches with vector work, run-time grids, odd extents, loops whose bounds differ between blocks.
+
+    Example: test/passes/tile-join-blocks.mlir.
+  }];
+  let options = [Option<"chip", "chip", "std::string", "\"910b3\"", "chip whose memory sizes and costs hold">];
+  let dependentDialects = ["::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def TileFuseK : Pass<"tile-fuse-k", "::mlir::func::FuncOp"> {
   let summary = "let one turn of a reduction loop do the work of several";
   let description = [{

@@ -10,11 +10,11 @@ using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::passes;
 
-/// Plain forms: scalar loops; K steps as written; one vector core; one slot a tile; no late stages;
-/// barriers everywhere.
+/// Plain forms: scalar loops; blocks as written; K steps as written; one vector core; one slot a
+/// tile; no late stages; barriers everywhere.
 const std::vector<std::string> &passes::switchNames() {
-  static const std::vector<std::string> names = {"vectorize", "fuse-k", "split-rows",
-                                                 "pipeline",  "skew",   "sync"};
+  static const std::vector<std::string> names = {"vectorize", "join", "fuse-k", "split-rows",
+                                                 "pipeline",  "skew", "sync"};
   return names;
 }
 
@@ -38,6 +38,10 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
   onFunctions("tile-place-buffers", [] { return createTilePlaceBuffers(); });
   if (options.has("pipeline"))
     onFunctions("tile-split-live-ranges", [] { return createTileSplitLiveRanges(); });
+  if (options.has("join"))
+    onFunctions("tile-join-blocks", [chip = options.chip] {
+      return createTileJoinBlocks(TileJoinBlocksOptions{chip});
+    });
   if (options.has("fuse-k"))
     onFunctions("tile-fuse-k",
                 [chip = options.chip] { return createTileFuseK(TileFuseKOptions{chip, 0}); });
