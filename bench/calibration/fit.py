@@ -18,8 +18,7 @@ from collections.abc import Iterable, Sequence
 
 import score
 from simulated import ROOT, all_times
-
-from kernels import KERNELS
+from tilings import KERNELS
 
 #: Chips that share their constants, and the one that says the ranges.
 GENERATIONS = {"2201": ("910b1", "a3"), "3510": ("950pr",)}

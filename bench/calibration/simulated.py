@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kernels import KERNELS, Kernel
+from tilings import KERNELS, Kernel
 
 ROOT = Path(__file__).resolve().parents[2]
 SIMULATOR = ROOT / os.environ.get("TILEWRIGHT_BUILD", "build") / "bin" / "tilewright-sim"

@@ -68,13 +68,15 @@ TEST(BuildId, IsKnown) { EXPECT_GE(buildId().size(), 16u); }
 TEST(Compiled, TravelsWhole) {
   Compiled compiled;
   compiled.forceSplitRows = true;
+  compiled.parts = 4;
   compiled.lateStages = false;
   compiled.npuText = "module {}";
   compiled.launches.emplace_back();
   sim::Program &program = compiled.launches.back().program;
   program.name = "kernel";
-  program.aiv.code = {
-      {sim::Opcode::Const, sim::DType::F16, sim::Pipe::V, sim::Pipe::MTE2, 1, 2, 3, 4, -5, 6}};
+  sim::Insn &insn = program.aiv.code.emplace_back();
+  insn.op = sim::Opcode::Const;
+  insn.imm = -5;
   sim::Template tile;
   tile.op = sim::TileOp::Binary;
   tile.operands.emplace_back().sizes[5] = {7, -8};
@@ -92,6 +94,7 @@ TEST(Compiled, TravelsWhole) {
   std::vector<Diagnostic> heard;
   ASSERT_TRUE(unpack(bytes, found, heard));
   EXPECT_EQ(pack(found, heard), bytes);
+  EXPECT_EQ(found.parts, 4);
   EXPECT_FALSE(found.lateStages);
   EXPECT_EQ(found.launches[0].program.aiv.code[0].imm, -5);
   EXPECT_EQ(found.launches[0].program.aiv.templates[0].operands[0].sizes[5].imm, -8);

@@ -132,7 +132,7 @@ def test_an_error_in_a_kernel(script, tmp_path):
 
 def test_stages_of_a_kernel_that_fails_on_its_way(script, tmp_path):
     """The tiles are larger than the memory, which is found when it is planned."""
-    script.write_text(KERNEL.replace("make(64)(np.arange(64", "make(10**6)(np.arange(10**6"))
+    script.write_text(KERNEL.replace("make(64)(np.arange(64", "make(10**7)(np.arange(10**7"))
     report(tmp_path, script)
     archive, facts = contents(tmp_path / "tilewright-report-script.zip")
     names = [n for n in archive.namelist() if n.startswith("ir/shift/")]

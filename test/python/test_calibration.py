@@ -16,8 +16,7 @@ import published  # noqa: E402
 import score  # noqa: E402
 from plot import scatter  # noqa: E402
 from simulated import SIMULATOR, all_times  # noqa: E402
-
-from kernels import KERNELS, Kernel  # noqa: E402
+from tilings import KERNELS, Kernel  # noqa: E402
 
 
 def row(name: str, value: float, ladder: str = "l") -> score.Row:
