@@ -219,7 +219,7 @@ def finish(code: int, sarif: str | None = None) -> int:
     if problem:
         print(f"tilewright: {problem}", file=sys.stderr)
         return code or 1
-    if run_settings().check and not session.findings:
+    if run_settings().check and not session.findings and code == 0:
         print("check: nothing found", file=sys.stderr)
     return code or session.exit_code()
 

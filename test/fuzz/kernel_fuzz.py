@@ -33,9 +33,9 @@ from tilewright.errors import CompileError, InternalError
 #: What else is switched for a kernel: stages that are left out, or no change of rounding.
 SETTINGS: list[dict[str, Any]] = [
     {},
-    {},
     {"disable": "split-rows"},
     {"disable": "pipeline"},
+    {"disable": "skew,join,fuse-k"},
     {"disable": "sync"},
     {"disable": "vectorize,split-rows"},
     {"strict": 1},

@@ -311,10 +311,20 @@ def test_out_idx_with_an_eager_kernel():
 
 
 def test_size_that_nothing_determines():
-    with pytest.raises(CompileError, match="size M, N of kernel 'eager_scale' is not known"):
+    with pytest.raises(
+        CompileError, match="no tensor argument of kernel 'eager_scale' determines M, N"
+    ):
         eager_scale.compile(factor=1.0)
     with pytest.raises(TypeError, match="unexpected keyword 'L'"):
         eager_scale.compile(M=1, N=1, L=2, factor=1.0)
+
+
+def test_tensor_of_another_rank_than_declared():
+    with pytest.raises(
+        ArgumentError,
+        match=r"'A' has shape \(2, 3, 4\); kernel eager_scale expects 2 dimensions, \(M, N\)",
+    ):
+        eager_scale(torch.zeros(2, 3, 4), 1.0)
 
 
 def test_output_that_is_not_returned():

@@ -133,6 +133,13 @@ def test_sarif(tmp_path):
     assert result["properties"]["edge"] == "an atomic, or parts that do not overlap"
 
 
+def test_a_script_that_fails_was_not_checked(tmp_path):
+    (tmp_path / "script.py").write_text("raise SystemExit(3)\n")
+    command = [sys.executable, "-m", "tilewright", "run", "--check", "script.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 3 and "nothing found" not in done.stderr
+
+
 def test_sarif_without_findings(tmp_path):
     done = run(tmp_path, "--sarif", "none.sarif")
     assert done.returncode == 0 and "check: nothing found" in done.stderr

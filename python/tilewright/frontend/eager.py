@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import ArgumentTypeError, CompileError, compile_error
+from ..errors import ArgumentError, ArgumentTypeError, CompileError, compile_error
 from ..language.buffer import Buffer, TensorType
 from ..language.builder import Builder, NoBuilderError
 from ..language.symbols import ConstVar, Symbolic, bind_consts
@@ -148,8 +148,13 @@ class EagerFunction:
                         "tensor (torch.Tensor or numpy.ndarray)"
                     )
                 shape = tuple(value.shape)
-                if len(shape) == len(annotation.shape):
-                    shapes.append((name, annotation.shape, shape))
+                if len(shape) != len(annotation.shape):
+                    sizes = ", ".join(str(size) for size in annotation.shape)
+                    raise ArgumentError(
+                        f"argument '{name}' has shape {shape}; kernel {self.function.__name__} "
+                        f"expects {len(annotation.shape)} dimensions, ({sizes})"
+                    )
+                shapes.append((name, annotation.shape, shape))
         for direct in (True, False):
             for _name, declared, actual in shapes:
                 for size, number in zip(declared, actual, strict=True):
@@ -167,9 +172,8 @@ class EagerFunction:
         if missing:
             names = ", ".join(missing)
             raise compile_error(
-                f"the size {names} of kernel '{self.function.__name__}' is not known: no tensor "
-                "argument "
-                f"determines it; pass it as a keyword ({missing[0]}=...)",
+                f"no tensor argument of kernel '{self.function.__name__}' determines {names}; "
+                f"pass it as a keyword ({missing[0]}=...)",
                 self.location,
             )
         traced = Traced(self.function)
