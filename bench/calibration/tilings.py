@@ -50,17 +50,16 @@ class Kernel:
         return values[0] + slope * (self.program.n - first)
 
 
-def _a2_gemm() -> dict[str, Kernel]:
-    """8192^3 on 24 cores of a 910B1: the asc-devkit matmul samples."""
-    side = 8192
-    norm = Gemm(side, side, side, (128, 256, 64), (side, side), 1, buffers=1)
-    split = replace(norm, single=(2048, 1536), cores=24)
-    deep = replace(split, steps=(8, 4), buffers=2)
-    halves = replace(deep, single=(1024, 1536), parts=2)
+def _ladder(
+    family: str, chip: str, norm: Gemm, grid: Gemm, deep: Gemm, narrow: tuple[int, int]
+) -> dict[str, Kernel]:
+    """The samples' steps: one core, uneven and even shares, deeper tiles in L1, two parts that fit
+    the L2, unit flags. `narrow` is the share of a core in step 2."""
+    halves = replace(deep, single=(1024, deep.single[1]), parts=2)
     programs = {
         "1": norm,
-        "2": replace(norm, single=(4096, 683), cores=24),
-        "3": split,
+        "2": replace(grid, single=narrow),
+        "3": grid,
         "4": replace(deep, steps=(2, 4)),
         "5": deep,
         "6": halves,
@@ -69,37 +68,29 @@ def _a2_gemm() -> dict[str, Kernel]:
         "basic": replace(deep, unit_flag=True),
         "basic_halves": replace(halves, unit_flag=True),
     }
-    kernels = {f"gemm_a2_{case}": Kernel("910b1", program) for case, program in programs.items()}
-    kernels["gemm_a2_1"] = replace(kernels["gemm_a2_1"], extrapolated=(512, 1024))
+    kernels = {f"{family}_{case}": Kernel(chip, program) for case, program in programs.items()}
+    kernels[f"{family}_1"] = replace(kernels[f"{family}_1"], extrapolated=(512, 1024))
     small = replace(norm, base=(64, 64, 64))
-    kernels["gemm_a2_0"] = Kernel("910b1", small, extrapolated=(64, 128))
+    kernels[f"{family}_0"] = Kernel(chip, small, extrapolated=(64, 128))
     return kernels
+
+
+def _a2_gemm() -> dict[str, Kernel]:
+    """8192^3 on 24 cores of a 910B1: the asc-devkit matmul samples."""
+    side = 8192
+    norm = Gemm(side, side, side, (128, 256, 64), (side, side), 1, buffers=1)
+    grid = replace(norm, single=(2048, 1536), cores=24)
+    deep = replace(grid, steps=(8, 4), buffers=2)
+    return _ladder("gemm_a2", "910b1", norm, grid, deep, narrow=(4096, 683))
 
 
 def _950_gemm() -> dict[str, Kernel]:
     """The same on 32 cores of a 950PR."""
     side = 8192
     norm = Gemm(side, side, side, (256, 256, 64), (side, side), 1, buffers=1)
-    split = replace(norm, single=(2048, 1024), cores=32)
-    deep = replace(split, steps=(4, 4), buffers=2)
-    halves = replace(deep, single=(1024, 1024), parts=2)
-    programs = {
-        "1": norm,
-        "2": replace(norm, single=(4096, 512), cores=32),
-        "3": split,
-        "4": replace(deep, steps=(2, 4)),
-        "5": deep,
-        "6": halves,
-        "7": halves,
-        "8": replace(halves, unit_flag=True),
-        "basic": replace(deep, unit_flag=True),
-        "basic_halves": replace(halves, unit_flag=True),
-    }
-    kernels = {f"gemm_950_{case}": Kernel("950pr", program) for case, program in programs.items()}
-    kernels["gemm_950_1"] = replace(kernels["gemm_950_1"], extrapolated=(512, 1024))
-    small = replace(norm, base=(64, 64, 64))
-    kernels["gemm_950_0"] = Kernel("950pr", small, extrapolated=(64, 128))
-    return kernels
+    grid = replace(norm, single=(2048, 1024), cores=32)
+    deep = replace(grid, steps=(4, 4), buffers=2)
+    return _ladder("gemm_950", "950pr", norm, grid, deep, narrow=(4096, 512))
 
 
 def _pto_gemm() -> dict[str, Kernel]:
