@@ -28,10 +28,6 @@ constexpr int64_t kSlots = 2;         ///< what double buffering needs
 constexpr int64_t kMaxFactor = 16;    ///< a turn never does the work of more
 constexpr double kWorthwhile = 0.99;  ///< of the time; less gain is not worth the memory
 
-int64_t bytesOf(MemRefType type) {
-  return llvm::divideCeil(type.getNumElements() * type.getElementTypeBitWidth(), 8);
-}
-
 /// One dimension of one box that grows with the number of turns in one.
 struct Growth {
   Operation *op;
@@ -57,7 +53,6 @@ private:
   bool matchCopy(CopyOp copy);
   bool matchOperand(GemmOp gemm, unsigned box, unsigned dim);
   bool startsAtFirstTurn(Value init);
-  std::optional<int64_t> trips();
   double cycles(int64_t factor, const machine::Machine &chip);
   int64_t memory(int64_t factor);
 
@@ -204,13 +199,6 @@ bool KLoop::match() {
   return !gemms.empty() && !copies.empty();
 }
 
-std::optional<int64_t> KLoop::trips() {
-  auto lower = constantOf(loop.getLowerBound()), upper = constantOf(loop.getUpperBound());
-  if (!lower || !upper)
-    return std::nullopt;
-  return std::max<int64_t>(0, llvm::divideCeil(*upper - *lower, step));
-}
-
 /// Time of the blocks of one core: what the first turn waits for, then whatever takes longest a
 /// turn. Turns that are left over run one by one.
 double KLoop::cycles(int64_t factor, const machine::Machine &chip) {
@@ -220,8 +208,7 @@ double KLoop::cycles(int64_t factor, const machine::Machine &chip) {
       Box src = copy.getBox(1);
       auto type = cast<MemRefType>(src.buffer.getType());
       double width = type.getElementTypeBitWidth() / 8.0;
-      auto tile = cast<MemRefType>(copy.getBox(0).buffer.getType());
-      double bytes = static_cast<double>(bytesOf(tile) * turns);
+      double bytes = static_cast<double>(bytesOf(copy.getBox(0).buffer) * turns);
       auto last = constantOf(src.sizes.back());
       double row = last.value_or(1) * width;
       if (movingDim(src) == src.offsets.size() - 1)
@@ -232,7 +219,7 @@ double KLoop::cycles(int64_t factor, const machine::Machine &chip) {
       Box sum = gemm.getBox(0), a = gemm.getBox(1);
       auto type = cast<MemRefType>(a.buffer.getType());
       unsigned bits = type.getElementTypeBitWidth();
-      double macs = bits == 8 ? chip.macsI8 : bits == 16 ? chip.macsF16 : chip.macsF32;
+      double macs = chip.macs(bits / 8);
       double volume = turns;
       for (Value size : sum.sizes)
         volume *= constantOf(size).value_or(1);
@@ -241,7 +228,7 @@ double KLoop::cycles(int64_t factor, const machine::Machine &chip) {
     }
     return std::pair(load, std::max(load, product));
   };
-  int64_t all = trips().value_or(kUnknownTrips);
+  int64_t all = tripsOf(loop).value_or(kUnknownTrips);
   auto [firstLoad, each] = turn(factor);
   double block = all / factor * each + all % factor * turn(1).second;
   double blocks = 1;
@@ -255,11 +242,11 @@ double KLoop::cycles(int64_t factor, const machine::Machine &chip) {
 int64_t KLoop::memory(int64_t factor) {
   int64_t own = 0, others = 0;
   for (auto [tile, dim] : tiles)
-    own += bytesOf(cast<MemRefType>(tile.getType()));
+    own += bytesOf(tile);
   for (AllocOp alloc : loop->getParentOfType<LaunchOp>().getOps<AllocOp>())
     if (scopeOf(alloc) == Scope::L1 && !tiles.count(alloc))
-      others += bytesOf(cast<MemRefType>(alloc.getType()));
-  auto all = trips();
+      others += bytesOf(alloc);
+  auto all = tripsOf(loop);
   bool hasRest = !all || *all % factor != 0;
   return kSlots * (own * factor + (hasRest ? own : 0) + others);
 }
@@ -267,7 +254,7 @@ int64_t KLoop::memory(int64_t factor) {
 int64_t KLoop::chooseFactor(const machine::Machine &chip) {
   int64_t best = 1;
   double least = cycles(1, chip);
-  int64_t all = trips().value_or(kUnknownTrips);
+  int64_t all = tripsOf(loop).value_or(kUnknownTrips);
   for (int64_t factor = 2; factor <= std::min(all, kMaxFactor); factor *= 2) {
     if (memory(factor) > chip.l1Bytes)
       break;
@@ -288,7 +275,7 @@ void KLoop::fuse(int64_t factor) {
     return builder.create<arith::ConstantIndexOp>(loc, value);
   };
   Value lower = loop.getLowerBound(), wideStep = index(step * factor), end;
-  std::optional<int64_t> all = trips();
+  std::optional<int64_t> all = tripsOf(loop);
   if (all) {
     end = index(*constantOf(lower) + *all / factor * factor * step);
   } else {

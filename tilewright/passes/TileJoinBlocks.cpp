@@ -27,11 +27,6 @@ constexpr unsigned kMaxRounds = 4;    ///< a block does the work of 2^4 at most
 constexpr double kWorthwhile = 0.97;  ///< of the time; less gain is not worth the memory
 constexpr double kRowBytes = 512;     ///< what tile-fuse-k makes of rows along K
 
-double bytesOf(Value buffer) {
-  auto type = cast<MemRefType>(buffer.getType());
-  return static_cast<double>(type.getNumElements()) * type.getElementTypeBitWidth() / 8;
-}
-
 /// True for what changes from turn to turn of a loop.
 bool movesInLoop(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
@@ -42,7 +37,7 @@ bool movesInLoop(Value value) {
 /// Cycles to load the tile of a copy. Rows along K grow with tile-fuse-k, others are as written.
 double loadCycles(CopyOp copy, const machine::Machine &chip) {
   Box src = copy.getBox(1);
-  double bytes = bytesOf(copy.getBox(0).buffer), row = kRowBytes;
+  double bytes = static_cast<double>(bytesOf(copy.getBox(0).buffer)), row = kRowBytes;
   if (!movesInLoop(src.offsets.back()))
     row = static_cast<double>(constantOf(src.sizes.back()).value_or(1)) *
           cast<MemRefType>(src.buffer.getType()).getElementTypeBitWidth() / 8;
@@ -135,22 +130,18 @@ void Joiner::addCost(Block &block, double turns, bool joined, Cost &cost) {
   for (Operation &op : block) {
     double times = turns * (joined && varies(&op) ? 2 : 1);
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      auto lower = constantOf(loop.getLowerBound()), upper = constantOf(loop.getUpperBound()),
-           step = constantOf(loop.getStep());
-      bool isKnown = lower && upper && step && *step > 0;
-      int64_t trips = isKnown ? (*upper - *lower + *step - 1) / *step : kUnknownTrips;
-      addCost(*loop.getBody(), turns * static_cast<double>(std::max<int64_t>(trips, 0)), joined,
-              cost);
+      auto trips = static_cast<double>(tripsOf(loop).value_or(kUnknownTrips));
+      addCost(*loop.getBody(), turns * trips, joined, cost);
     } else if (auto copy = dyn_cast<CopyOp>(op)) {
       Value dst = copy.getBox(0).buffer, src = copy.getBox(1).buffer;
       if (scopeOf(src) == Scope::Global)
         cost.load += times * loadCycles(copy, chip);
       else if (scopeOf(dst) == Scope::Global)
-        cost.store += times * bytesOf(src) / chip.fixGmRate;
+        cost.store += times * static_cast<double>(bytesOf(src)) / chip.fixGmRate;
     } else if (auto gemm = dyn_cast<GemmOp>(op)) {
       Box sum = gemm.getBox(0), a = gemm.getBox(1);
       unsigned bits = cast<MemRefType>(a.buffer.getType()).getElementTypeBitWidth();
-      double macs = bits == 8 ? chip.macsI8 : bits == 16 ? chip.macsF16 : chip.macsF32;
+      double macs = chip.macs(bits / 8);
       double volume = 1;
       for (Value size : {sum.sizes[sum.sizes.size() - 2], sum.sizes.back(),
                          a.sizes[a.sizes.size() - (gemm.getTransposeA() ? 2 : 1)]})
@@ -159,9 +150,9 @@ void Joiner::addCost(Block &block, double turns, bool joined, Cost &cost) {
     } else if (auto alloc = dyn_cast<AllocOp>(op)) {
       double copies = joined && varying.contains(alloc) ? 2 : 1;
       if (scopeOf(alloc) == Scope::L1)
-        cost.l1 += copies * bytesOf(alloc);
+        cost.l1 += copies * static_cast<double>(bytesOf(alloc));
       else if (scopeOf(alloc) == Scope::L0C)
-        cost.l0c += copies * bytesOf(alloc);
+        cost.l0c += copies * static_cast<double>(bytesOf(alloc));
     }
   }
 }

@@ -37,8 +37,7 @@ bool isMover(Operation *op) {
 /// Slots of a channel: as many as let the writer run ahead while the reader is busy elsewhere,
 /// within 1 MiB of workspace.
 int64_t channelSlots(AllocOp channel) {
-  auto type = cast<MemRefType>(channel.getType());
-  int64_t bytes = std::max<int64_t>(1, type.getNumElements() * type.getElementTypeBitWidth() / 8);
+  int64_t bytes = std::max<int64_t>(1, bytesOf(channel));
   return std::clamp<int64_t>((int64_t(1) << 20) / bytes, 2, 8);
 }
 

@@ -219,10 +219,8 @@ bool Skewer::comesAfterWriters(Value buffer, const Item &reader) const {
 
 /// True when a copy of the buffer can stand in for it in a reader that runs later than the writers.
 bool Skewer::canKeep(Value buffer, const Item &reader) const {
-  auto type = cast<MemRefType>(buffer.getType());
   return buffer.getDefiningOp<AllocOp>() && scopeOf(buffer) == Scope::UB &&
-         type.getNumElements() * type.getElementTypeBitWidth() / 8 <= kMaxVersionBytes &&
-         comesAfterWriters(buffer, reader);
+         bytesOf(buffer) <= kMaxVersionBytes && comesAfterWriters(buffer, reader);
 }
 
 /// True when a later reader can load the tile again: each turn fills it from global memory that

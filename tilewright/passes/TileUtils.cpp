@@ -2,6 +2,7 @@
 #include "tilewright/passes/TileUtils.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tilewright;
@@ -71,6 +72,19 @@ void passes::forEachAccess(Value buffer,
       if (access.getBox(index).buffer == buffer)
         visit(access, index);
   }
+}
+
+int64_t passes::bytesOf(Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  return llvm::divideCeil(type.getNumElements() * type.getElementTypeBitWidth(), 8);
+}
+
+std::optional<int64_t> passes::tripsOf(scf::ForOp loop) {
+  auto lower = constantOf(loop.getLowerBound()), upper = constantOf(loop.getUpperBound()),
+       step = constantOf(loop.getStep());
+  if (!lower || !upper || !step || *step < 1)
+    return std::nullopt;
+  return *upper > *lower ? llvm::divideCeil(*upper - *lower, *step) : 0;
 }
 
 bool passes::runsAtLeastOnce(scf::ForOp loop) {

@@ -37,6 +37,12 @@ mlir::Operation *ancestorIn(mlir::Block *block, mlir::Operation *op);
 /// Calls `visit(op, box index)` for every access to `buffer`.
 void forEachAccess(mlir::Value buffer, llvm::function_ref<void(AccessInterface, unsigned)> visit);
 
+/// Bytes of a statically shaped buffer.
+int64_t bytesOf(mlir::Value buffer);
+
+/// Turns of a loop with constant bounds and a positive step.
+std::optional<int64_t> tripsOf(mlir::scf::ForOp loop);
+
 /// True for a loop that runs at least once for sure.
 bool runsAtLeastOnce(mlir::scf::ForOp loop);
 

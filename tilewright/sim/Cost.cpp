@@ -556,7 +556,7 @@ MmadCost mmadCost(int64_t m, int64_t n, int64_t k, DType type, const Machine &ch
   if (m <= 0 || n <= 0 || k <= 0)
     return cost;
   const int64_t bytes = byteSize(type), unit = std::max<int64_t>(1, chip.fractalBytes / bytes);
-  const double macs = bytes == 1 ? chip.macsI8 : bytes == 2 ? chip.macsF16 : chip.macsF32;
+  const double macs = chip.macs(bytes);
   const int64_t rows = chip.fractalRows;
   const int64_t mTiles = ceilDiv(m, rows), nTiles = ceilDiv(n, rows), kTiles = ceilDiv(k, unit);
   // One 16 x 16 x 32-byte step: 1 cycle for f16 and int8, 2 for f32 on this generation.
