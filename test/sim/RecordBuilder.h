@@ -3,8 +3,10 @@
 
 #include "tilewright/machine/Machine.h"
 #include "tilewright/sim/Clock.h"
+#include "tilewright/sim/Kernels.h"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace tilewright::sim::test {
@@ -16,34 +18,40 @@ public:
     core.kind = kind;
     core.group = group;
     core.sub = sub;
+    core.table = std::make_shared<RecordTable>();
   }
 
   RecordBuilder &compute(Pipe pipe, double cycles) {
-    Record &record = add(RecordKind::Compute, pipe);
-    record.cycles = static_cast<float>(cycles);
+    add(RecordKind::Compute, pipe).setCycles(static_cast<float>(cycles));
+    core.works = true;
     return *this;
   }
-  RecordBuilder &mmad(const MmadCost &cost) {
+  RecordBuilder &mmad(int64_t m, int64_t n, int64_t k, DType type = DType::F16) {
+    ResolvedOp op;
+    op.op = TileOp::Mmad;
+    op.numOperands = 3;
+    op.operands[0].sizes = {m, n};
+    op.operands[1].sizes = {m, k};
+    op.operands[1].type = type;
     Record &record = add(RecordKind::Mmad, Pipe::M);
-    record.cycles = static_cast<float>(cost.cube);
-    record.mte1Cycles = static_cast<float>(cost.mte1);
-    record.chunks = static_cast<uint16_t>(cost.chunks);
+    record.hasCost = true;
+    record.entry = core.table->costOf(op);
+    core.works = true;
     return *this;
+  }
+  RecordBuilder &read(const GmTraffic &traffic, bool isWorkspace = false) {
+    return transfer(Pipe::MTE2, traffic, {.workspace = isWorkspace});
   }
   RecordBuilder &read(uint64_t address, uint32_t rows, uint32_t rowBytes, uint64_t stride) {
-    add(RecordKind::Transfer, Pipe::MTE2).gm = {address, rows, rowBytes, stride};
-    return *this;
+    return read({address, rows, rowBytes, stride});
   }
   RecordBuilder &write(Pipe pipe, uint64_t address, uint32_t rows, uint32_t rowBytes,
                        uint64_t stride) {
-    Record &record = add(RecordKind::Transfer, pipe);
-    record.gm = {address, rows, rowBytes, stride};
-    record.write = true;
-    return *this;
+    return transfer(pipe, {address, rows, rowBytes, stride}, {.write = true});
   }
   RecordBuilder &set(Pipe from, Pipe to, uint8_t id, bool unit = false) {
     flag(RecordKind::SetFlag, from, to, id);
-    core.records.back().unit = unit;
+    core.records.back().isUnit = unit;
     return *this;
   }
   RecordBuilder &wait(Pipe from, Pipe to, uint8_t id) {
@@ -60,7 +68,7 @@ public:
     return flag(RecordKind::BlockWait, pipe, pipe, id);
   }
   RecordBuilder &scalarWork(double cycles) {
-    add(RecordKind::ScalarWork, Pipe::S).cycles = static_cast<float>(cycles);
+    add(RecordKind::ScalarWork, Pipe::S).setCycles(static_cast<float>(cycles));
     return *this;
   }
   RecordBuilder &scalarSync(Pipe pipe) {
@@ -77,6 +85,12 @@ private:
     record.pipe = pipe;
     return record;
   }
+  RecordBuilder &transfer(Pipe pipe, const GmTraffic &traffic, TransferShape shape) {
+    shape.gm = traffic;
+    shape.gm.address = 0;
+    core.transfer(pipe, -1, traffic.address, core.table->shapeOf(shape));
+    return *this;
+  }
   RecordBuilder &flag(RecordKind kind, Pipe from, Pipe to, uint8_t id) {
     Record &record = add(kind, from);
     record.other = to;
@@ -90,7 +104,7 @@ inline machine::Machine chip(const char *name) { return machine::loadChip(name).
 inline RunResult timeCores(const std::vector<CoreRecords> &cores, const machine::Machine &machine,
                            bool wantTrace = false) {
   RunResult result;
-  timeLaunch(Program(), cores, machine, wantTrace, result);
+  timeLaunch(Program(), cores, machine, {.trace = wantTrace}, result);
   return result;
 }
 

@@ -176,7 +176,7 @@ TEST(Clock, MmadMacro) {
   // One macro: first loads, then the cube at its own pace.
   const MmadCost cost = mmadCost(128, 256, 256, DType::F16, machine);
   RecordBuilder one(CoreKind::AIC, 0);
-  one.mmad(cost);
+  one.mmad(128, 256, 256);
   RunResult result = timeCore(one, machine);
   const double issue = machine.scalarIssue * 4 * (2 * machine.mte1LoadsPerOperand + 5);
   EXPECT_NEAR(result.timing.cycles, issue + cost.startup + machine.flagWait + cost.cube, 1e-3);
@@ -185,7 +185,7 @@ TEST(Clock, MmadMacro) {
   // A stream of macros keeps the cube busy.
   RecordBuilder many(CoreKind::AIC, 0);
   for (int i = 0; i < 50; ++i)
-    many.mmad(cost);
+    many.mmad(128, 256, 256);
   result = timeCore(many, machine);
   EXPECT_GT(busy(result, Pipe::M, CoreKind::AIC) / result.timing.cycles, 0.99);
 }
@@ -358,7 +358,7 @@ TEST(Clock, LineCyclesAndTrace) {
   core.core.records[1].templateId = core.core.records[2].templateId = 1;
   machine::Machine machine = plainChip();
   RunResult result;
-  timeLaunch(program, {core.core}, machine, true, result);
+  timeLaunch(program, {core.core}, machine, {.trace = true}, result);
   ASSERT_EQ(result.lineCycles.size(), 2u);
   EXPECT_EQ(result.lineCycles[1], 300u);
   ASSERT_EQ(result.trace.size(), 3u);

@@ -115,6 +115,34 @@ TEST(L2, SmallLaunchesAreExact) {
   }
 }
 
+/// A transfer that comes again is answered from memory, as if it were walked through.
+TEST(L2, TransfersThatComeAgain) {
+  constexpr uint64_t kEnd = 4 << 20;
+  L2Cache named(chip("910b3"), 0, kEnd), walked(chip("910b3"), 0, kEnd);
+  std::mt19937 random(6);
+  double now = 0;
+  for (int turn = 0; turn < 4000; ++turn) {
+    const uint32_t shape = random() % 5;
+    const GmTraffic traffic{random() % 48 * 4096, 2 + 3 * shape, 512 * (1 + shape % 2), 4096};
+    const bool write = shape == 3, bypass = shape == 4;
+    const L2Access a = named.access(traffic, write, bypass, now, shape),
+                   b = walked.access(traffic, write, bypass, now);
+    ASSERT_EQ(a.missedSectors, b.missedSectors) << turn;
+    ASSERT_EQ(a.sampledSectors, b.sampledSectors) << turn;
+    ASSERT_EQ(a.chargedBytes, b.chargedBytes) << turn;
+    ASSERT_EQ(a.bytes, b.bytes) << turn;
+    ASSERT_EQ(a.rows, b.rows) << turn;
+    ASSERT_EQ(a.runs, b.runs) << turn;
+    ASSERT_EQ(std::max(now, a.pendingUntil), std::max(now, b.pendingUntil)) << turn;
+    if (a.missedSectors && !bypass) {
+      const double there = now + double(random() % 500);
+      named.fetched(there);
+      walked.fetched(there);
+    }
+    now += double(random() % 20);
+  }
+}
+
 /// Rows that follow each other with a bit in between share their first sectors: all of it is cold.
 TEST(L2, RowsInTheMiddleOfSectors) {
   for (uint64_t end : {uint64_t(0), uint64_t(1) << 20}) {

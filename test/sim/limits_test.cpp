@@ -2,6 +2,7 @@
 #include "tilewright/sim/Limits.h"
 
 #include "ProgramBuilder.h"
+#include "RecordBuilder.h"
 
 #include <gtest/gtest.h>
 
@@ -11,60 +12,50 @@ using namespace tilewright::sim::test;
 
 namespace {
 
-Record transfer(uint64_t address, uint32_t rows, uint32_t rowBytes, uint64_t stride, bool write) {
-  Record record;
-  record.kind = RecordKind::Transfer;
-  record.pipe = write ? Pipe::MTE3 : Pipe::MTE2;
-  record.write = write;
-  record.gm.address = address;
-  record.gm.rows = rows;
-  record.gm.rowBytes = rowBytes;
-  record.gm.stride = stride;
-  return record;
-}
+RecordBuilder vectorCore() { return {CoreKind::AIV, 0}; }
 
 TEST(Limits, CountEachByteOnce) {
-  CoreRecords core, other;
-  core.records = {transfer(0, 4, 64, 256, false), transfer(0, 4, 64, 256, false),
-                  transfer(64, 1, 4096, 4096, false), transfer(8192, 2, 32, 64, true)};
-  other.records = {transfer(0, 1, 2048, 2048, false), transfer(8192, 1, 32, 32, true)};
-  Limits limits = limitsOf({core, other}, Timing(), smallChip());
+  RecordBuilder core = vectorCore(), other = vectorCore();
+  core.read(0, 4, 64, 256).read(0, 4, 64, 256).read(64, 1, 4096, 4096);
+  core.write(Pipe::MTE3, 8192, 2, 32, 64);
+  other.read(0, 1, 2048, 2048).write(Pipe::MTE3, 8192, 1, 32, 32);
+  Limits limits = limitsOf({core.core, other.core}, Timing(), smallChip());
   EXPECT_EQ(limits.readBytes, 64u + 4096);
   EXPECT_EQ(limits.writtenBytes, 64u);
 }
 
 TEST(Limits, PlanesAndPartsOfAGrain) {
-  CoreRecords core;
-  core.records = {transfer(0, 2, 32, 64, false)};
-  core.records[0].gm.planes = 3;
-  core.records[0].gm.planeStride = 1024;
-  EXPECT_EQ(limitsOf({core}, Timing(), smallChip()).readBytes, 6u * 32);
-  core.records = {transfer(30, 1, 4, 4, false)}; // over the border of two grains
-  EXPECT_EQ(limitsOf({core}, Timing(), smallChip()).readBytes, 64u);
-  core.records = {transfer(0, 0, 0, 0, false)};
-  EXPECT_EQ(limitsOf({core}, Timing(), smallChip()).readBytes, 0u);
+  auto bytes = [](const GmTraffic &traffic) {
+    RecordBuilder core = vectorCore();
+    core.read(traffic);
+    return limitsOf({core.core}, Timing(), smallChip()).readBytes;
+  };
+  EXPECT_EQ(bytes({0, 2, 32, 64, 3, 1024}), 6u * 32);
+  EXPECT_EQ(bytes({30, 1, 4, 4}), 64u) << "over the border of two grains";
+  EXPECT_EQ(bytes({0, 0, 0, 0}), 0u);
 }
 
 TEST(Limits, WhatIsReadBackOrExchangedIsNoInput) {
-  CoreRecords core;
-  core.records = {transfer(0, 1, 64, 64, true), transfer(0, 1, 128, 128, false)};
-  core.records.push_back(transfer(1 << 20, 1, 512, 512, false));
-  core.records.back().workspace = true;
-  Limits limits = limitsOf({core}, Timing(), smallChip());
+  RecordBuilder core = vectorCore();
+  core.write(Pipe::MTE3, 0, 1, 64, 64).read(0, 1, 128, 128);
+  core.read({1 << 20, 1, 512, 512}, /*isWorkspace=*/true);
+  Limits limits = limitsOf({core.core}, Timing(), smallChip());
   EXPECT_EQ(limits.readBytes, 64u);
   EXPECT_EQ(limits.writtenBytes, 64u);
   // In place: read first.
-  core.records = {transfer(0, 1, 64, 64, false), transfer(0, 1, 64, 64, true)};
-  EXPECT_EQ(limitsOf({core}, Timing(), smallChip()).readBytes, 64u);
+  RecordBuilder inPlace = vectorCore();
+  inPlace.read(0, 1, 64, 64).write(Pipe::MTE3, 0, 1, 64, 64);
+  EXPECT_EQ(limitsOf({inPlace.core}, Timing(), smallChip()).readBytes, 64u);
 }
 
 TEST(Limits, Times) {
   machine::Machine chip = smallChip(4);
-  CoreRecords core;
+  RecordBuilder builder = vectorCore();
+  builder.read(0, 1, 1 << 20, 1 << 20);
+  CoreRecords &core = builder.core;
   core.macs16 = 4 * chip.macsF16 * chip.clockMHz; // a microsecond
   core.macs32 = chip.macsF32 * 4 * chip.clockMHz; // another one
   core.macs8 = chip.macsI8 * 4 * chip.clockMHz;   // and another
-  core.records = {transfer(0, 1, 1 << 20, 1 << 20, false)};
   Timing timing;
   timing.aic[int(Pipe::MTE1)].busyCycles = chip.clockMHz;
   timing.aiv[int(Pipe::V)].busyCycles = 2 * chip.clockMHz;

@@ -36,10 +36,10 @@ struct Machine {
   double prologue = 0, scalarIssue = 0;
   int queueDepth = 16;
   double mte2Start = 0, mte2LatencyHit = 0, mte2LatencyMiss = 0;
-  double mte2RateAic = 0, mte2RowAic = 0, mte2RateAiv = 0, mte2RowAiv = 0;
+  double mte2RateAic = 0, mte2RowAic = 0, mte2RowInFlightAic = 0, mte2RateAiv = 0, mte2RowAiv = 0;
   double mte3Start = 0, mte3RateAiv = 0, fixStart = 0, fixGmRate = 0, fixL1Rate = 0;
   double writePow2StrideFactor = 1, atomicWriteFactor = 1;
-  double mte1RateL0a = 0, mte1RateL0b = 0, mte1Latency = 0;
+  double mte1RateL0a = 0, mte1RateL0b = 0, mte1Start = 0, mte1Latency = 0;
   int mte1LoadsPerOperand = 1;
   double mmadOverhead = 0;
   double macsF16 = 0, macsF32 = 0, macsI8 = 0; ///< MACs per cycle

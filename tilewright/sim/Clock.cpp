@@ -3,10 +3,12 @@
 
 #include "tilewright/sim/Calendar.h"
 #include "tilewright/sim/FlagTable.h"
+#include "tilewright/sim/Kernels.h"
 #include "tilewright/sim/L2.h"
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <deque>
 #include <map>
 #include <queue>
@@ -53,13 +55,27 @@ struct Signals {
   }
 };
 
+/// What the chip makes of one entry of a table's costs.
+struct Price {
+  double cycles = 0;     ///< of a Mmad on M
+  double mte1Cycles = 0; ///< Mmad: of all steps
+  unsigned chunks = 1;   ///< Mmad: K steps
+};
+
+/// The chip's view of a table of records.
+struct Prices {
+  std::vector<Price> costs;
+  std::vector<uint32_t> shapes; ///< launch-wide numbers
+};
+
 /// One core on its way through its records.
 struct Core {
   const CoreRecords *input = nullptr;
+  const Prices *prices = nullptr;
   const CoreProgram *program = nullptr;
-  int32_t number = 0; ///< index into the launch's cores
-  size_t next = 0;    ///< record to do next
-  double scalar = 0;  ///< time of the scalar unit
+  int32_t number = 0;       ///< index into the launch's cores
+  size_t next = 0, end = 0; ///< the record to do next, one past the last one
+  double scalar = 0;        ///< time of the scalar unit
   double scalarBusy = 0;
   std::array<PipeState, kNumPipes> pipes;
   std::vector<double> starts; ///< of all pipes
@@ -67,6 +83,7 @@ struct Core {
   std::vector<Signals> incoming;  ///< per peer and id
   std::array<double, 2> l0Free{}; ///< when the cube is done with each half of L0A/L0B
   unsigned l0Half = 0;
+  double rowsInFlight = 0;     ///< when the rows of all reads so far can have come
   double readMissShare = 1;    ///< of the last read that met a sampled line
   int32_t peers[2] = {-1, -1}; ///< AIC: its AIVs; AIV: its AIC in [0]
   bool parked = false;
@@ -84,9 +101,9 @@ struct Turn {
 class LaunchClock {
 public:
   LaunchClock(const Program &program, const std::vector<CoreRecords> &cores,
-              const machine::Machine &chip, bool wantTrace, RunResult &result)
-      : program(program), chip(chip), wantTrace(wantTrace), result(result),
-        hbm(chip.hbmBytesPerCycle), l2Port(chip.l2BytesPerCycle), aicPort(chip.aicL2BytesPerCycle),
+              const machine::Machine &chip, const ClockOptions &options, RunResult &result)
+      : program(program), chip(chip), options(options), result(result), hbm(chip.hbmBytesPerCycle),
+        l2Port(chip.l2BytesPerCycle), aicPort(chip.aicL2BytesPerCycle),
         cache(chip, sampleShift(cores), lastAddress(cores)) {
     setUp(cores);
   }
@@ -107,7 +124,8 @@ public:
       transfer(cores[number]);
       advance(cores[number]);
     }
-    reportDeadlock();
+    if (options.share >= 1)
+      reportDeadlock();
     finish();
   }
 
@@ -117,22 +135,38 @@ private:
   static unsigned sampleShift(const std::vector<CoreRecords> &cores) {
     uint64_t lines = 0;
     for (const CoreRecords &core : cores)
-      for (const Record &record : core.records)
-        if (record.kind == RecordKind::Transfer)
-          lines += record.gm.planes *
-                   (record.gm.rows + uint64_t(record.gm.rows) * record.gm.rowBytes / 512);
+      lines += core.gmLines;
     return lines > (1u << 17) ? 4 : 0;
   }
 
-  /// One past the last byte of GM that some record touches.
   static uint64_t lastAddress(const std::vector<CoreRecords> &cores) {
     uint64_t end = 0;
     for (const CoreRecords &core : cores)
-      for (const Record &record : core.records)
-        if (const GmTraffic &gm = record.gm; record.kind == RecordKind::Transfer && gm.rows > 0)
-          end = std::max(end, gm.address + (gm.planes - uint64_t(1)) * gm.planeStride +
-                                  (gm.rows - uint64_t(1)) * gm.stride + gm.rowBytes);
+      end = std::max(end, core.gmEnd);
     return end;
+  }
+
+  /// The costs of a table's entries on this chip. Host threads have a table each, with much the
+  /// same entries.
+  const Prices *pricesOf(const RecordTable *table) {
+    auto [found, isNew] = priceLists.try_emplace(table);
+    Prices &prices = found->second;
+    if (!isNew || !table)
+      return &prices;
+    for (const ResolvedOp &op : table->costs()) {
+      Price &price = prices.costs.emplace_back();
+      if (op.op != TileOp::Mmad) {
+        price.cycles = computeCycles(op, chip);
+        continue;
+      }
+      const MmadCost cost =
+          mmadCost(op.operands[0].sizes[0], op.operands[0].sizes[1],
+                   op.operands[1].sizes[op.flags & kTransposeA ? 0 : 1], op.operands[1].type, chip);
+      price = {cost.cube, cost.mte1, static_cast<unsigned>(std::max(1, cost.chunks))};
+    }
+    for (const TransferShape &shape : table->shapes())
+      prices.shapes.push_back(shapeNumbers.shapeOf(shape));
+    return &prices;
   }
 
   void setUp(const std::vector<CoreRecords> &input) {
@@ -144,6 +178,8 @@ private:
     for (size_t i = 0; i < input.size(); ++i) {
       Core &core = cores[i];
       core.input = &input[i];
+      core.end = static_cast<size_t>(std::ceil(options.share * double(input[i].records.size())));
+      core.prices = pricesOf(input[i].table.get());
       core.program = input[i].kind == CoreKind::AIC ? &program.aic : &program.aiv;
       core.number = static_cast<int32_t>(i);
       core.scalar = chip.prologue;
@@ -167,7 +203,7 @@ private:
   /// another core, or the end.
   void advance(Core &core) {
     const std::vector<Record> &records = core.input->records;
-    while (core.next < records.size()) {
+    while (core.next < core.end) {
       const Record &record = records[core.next];
       if (record.kind == RecordKind::Transfer) {
         const Turn turn{issueTime(core, record.pipe), core.number};
@@ -211,8 +247,7 @@ private:
       blockSet(core, record);
       return true;
     case RecordKind::ScalarWork:
-      core.scalar += record.cycles;
-      core.scalarBusy += record.cycles;
+      scalarWork(core, cyclesOf(core, record));
       return true;
     case RecordKind::ScalarSync:
       issue(core);
@@ -226,10 +261,22 @@ private:
     return true;
   }
 
+  static double cyclesOf(const Core &core, const Record &record) {
+    return record.hasCost ? core.prices->costs[record.entry].cycles : record.cycles();
+  }
+
+  static const TransferShape &shapeOf(const Core &core, const Record &record) {
+    return core.input->table->shapes()[record.entry];
+  }
+
+  static void scalarWork(Core &core, double cycles) {
+    core.scalar += cycles;
+    core.scalarBusy += cycles;
+  }
+
   /// The scalar unit hands out one instruction.
   void issue(Core &core, double instructions = 1) {
-    core.scalar += chip.scalarIssue * instructions;
-    core.scalarBusy += chip.scalarIssue * instructions;
+    scalarWork(core, chip.scalarIssue * instructions);
   }
 
   /// A full queue holds the scalar unit until its oldest instruction has started.
@@ -263,14 +310,10 @@ private:
       if (location >= 0 && static_cast<size_t>(location) < lineCycles.size())
         lineCycles[location] += end - start;
     }
-    if (wantTrace)
-      result.trace.push_back({core.number, name, static_cast<float>(start), static_cast<float>(end),
-                              record.templateId,
-                              record.kind == RecordKind::Transfer ? gmBytes(record.gm) : 0});
-  }
-
-  static uint64_t gmBytes(const GmTraffic &gm) {
-    return uint64_t(gm.planes) * gm.rows * gm.rowBytes;
+    if (options.trace)
+      result.trace.push_back(
+          {core.number, name, static_cast<float>(start), static_cast<float>(end), record.templateId,
+           record.kind == RecordKind::Transfer ? shapeOf(core, record).gm.bytes() : 0});
   }
 
   /// An instruction of `pipe` from `start` to `end`: its end, which a unit flag may delay.
@@ -281,15 +324,13 @@ private:
 
   void compute(Core &core, const Record &record) {
     issue(core);
-    if (record.pipe == Pipe::S || record.pipe == Pipe::All) {
-      core.scalar += record.cycles;
-      core.scalarBusy += record.cycles;
-      return;
-    }
+    const double cycles = cyclesOf(core, record);
+    if (record.pipe == Pipe::S || record.pipe == Pipe::All)
+      return scalarWork(core, cycles);
     PipeState &pipe = core.pipes[index(record.pipe)];
     waitForPlace(core, pipe);
     const double start = std::max(core.scalar, pipe.free);
-    pipe.free = ended(pipe, start, start + record.cycles);
+    pipe.free = ended(pipe, start, start + cycles);
     pipe.done = std::max(pipe.done, pipe.free);
     enqueued(pipe, start);
     account(core, record.pipe, start, pipe.free, pipe.free, record);
@@ -298,26 +339,29 @@ private:
   /// The Mmad macro: per K step MTE1 fills one half of L0A/L0B once the cube has left it, and the
   /// cube follows. Its own flags cost what flags cost.
   void mmad(Core &core, const Record &record) {
-    const unsigned chunks = std::max<unsigned>(1, record.chunks);
+    const Price &price = core.prices->costs[record.entry];
+    const unsigned chunks = price.chunks;
     // Per step the loads of both operands, the product, and four flag instructions.
     issue(core, chunks * (2.0 * chip.mte1LoadsPerOperand + 5));
     PipeState &mte1 = core.pipes[index(Pipe::MTE1)], &cube = core.pipes[index(Pipe::M)];
     waitForPlace(core, mte1);
     waitForPlace(core, cube);
-    const double load = record.mte1Cycles / chunks, product = record.cycles / chunks;
+    // The last part of a load's latency keeps those waiting that use it, not MTE1.
+    const double tail = 2.0 * chip.mte1LoadsPerOperand * (chip.mte1Latency - chip.mte1Start);
+    const double load = price.mte1Cycles / chunks - tail, product = price.cycles / chunks;
     for (unsigned chunk = 0; chunk < chunks; ++chunk) {
       double &half = core.l0Free[core.l0Half];
       core.l0Half ^= 1;
       const double start = std::max({core.scalar, mte1.free, half});
       mte1.free = start + load;
-      const double first = std::max({core.scalar, cube.free, mte1.free + chip.flagWait});
+      const double first = std::max({core.scalar, cube.free, mte1.free + tail + chip.flagWait});
       cube.free = ended(cube, first, first + product);
       half = cube.free + chip.flagWait;
       if (chunk == 0) {
         enqueued(mte1, start);
         enqueued(cube, first);
       }
-      account(core, Pipe::MTE1, start, mte1.free, mte1.free, record);
+      account(core, Pipe::MTE1, start, mte1.free, mte1.free + tail, record);
       account(core, Pipe::M, first, cube.free, cube.free, record);
     }
     mte1.done = std::max(mte1.done, mte1.free);
@@ -352,7 +396,7 @@ private:
     Flag &flag = flagOf(core, record);
     flag.end = completion(core, record.pipe);
     flag.time = std::max(core.scalar, flag.end) + chip.flagWait;
-    if (record.unit)
+    if (record.isUnit)
       flag.time = std::max(core.scalar, core.pipes[index(record.pipe)].lastStart) + chip.flagWait;
     else
       flag.end = 0;
@@ -454,18 +498,22 @@ private:
     const double start = std::max(core.scalar, pipe.free);
     enqueued(pipe, start);
 
-    const L2Access access = cache.access(record.gm, record.write, record.bypass, start);
+    const TransferShape &shape = shapeOf(core, record);
+    GmTraffic traffic = shape.gm;
+    traffic.address = record.address;
+    const L2Access access =
+        cache.access(traffic, shape.write, shape.bypass, start, core.prices->shapes[record.entry]);
     const bool cube = core.input->kind == CoreKind::AIC;
     double begin, rate, perRow = 0, latency = 0;
     double hbmBytes = 0;
     hbmTotal += access.evictedDirtyBytes;
-    if (record.write) {
+    if (shape.write) {
       const bool fix = record.pipe == Pipe::FIX;
       begin = start + (fix ? chip.fixStart : chip.mte3Start);
       rate = fix ? chip.fixGmRate : chip.mte3RateAiv;
-      if (fix && record.gm.rows > 1 && record.gm.stride && record.gm.stride % 32768 == 0)
+      if (fix && shape.gm.rows > 1 && shape.gm.stride && shape.gm.stride % 32768 == 0)
         rate *= chip.writePow2StrideFactor;
-      if (record.atomic)
+      if (shape.atomic)
         rate *= chip.atomicWriteFactor;
     } else {
       begin = start + chip.mte2Start;
@@ -483,14 +531,20 @@ private:
     }
     double end = begin + access.chargedBytes / rate + static_cast<double>(access.rows) * perRow;
     end = std::max(end, l2Port.take(begin, access.chargedBytes, rate));
-    if (cube && !record.write)
+    if (cube && !shape.write)
       end = std::max(end, aicPort.take(begin, access.chargedBytes, rate));
     end = std::max(end, hbm.take(begin, hbmBytes, chip.singleCoreHbmBytesPerCycle));
     // Lines that go back to the HBM take their time from everybody, not from this core's share.
     end = std::max(end, hbm.take(begin, access.evictedDirtyBytes * chip.hbmEvictFactor,
                                  chip.hbmBytesPerCycle));
     end = std::max(end, access.pendingUntil);
-    if (access.missedSectors && !record.bypass)
+    if (cube && !shape.write) {
+      // A core has room for so many rows on their way; what that takes includes the latency.
+      core.rowsInFlight = std::max(core.rowsInFlight, begin) +
+                          static_cast<double>(access.rows) * chip.mte2RowInFlightAic;
+      end = std::max(end, core.rowsInFlight - latency);
+    }
+    if (access.missedSectors && !shape.bypass)
       cache.fetched(end);
     end = ended(pipe, start, end);
     pipe.free = end;
@@ -498,9 +552,9 @@ private:
     account(core, record.pipe, start, end, end + latency, record);
 
     Timing &timing = result.timing;
-    (record.write ? timing.gmWriteBytes : timing.gmReadBytes) += access.bytes;
-    if (record.workspace)
-      (record.write ? timing.workspaceWriteBytes : timing.workspaceReadBytes) += access.bytes;
+    (shape.write ? timing.gmWriteBytes : timing.gmReadBytes) += access.bytes;
+    if (shape.workspace)
+      (shape.write ? timing.workspaceWriteBytes : timing.workspaceReadBytes) += access.bytes;
   }
 
   void reportDeadlock() {
@@ -526,14 +580,6 @@ private:
     result.findings.push_back(std::move(finding));
   }
 
-  /// True when a core has more to do than flags: a launch is as wide as its blocks.
-  static bool works(const CoreRecords &core) {
-    return std::any_of(core.records.begin(), core.records.end(), [](const Record &record) {
-      return record.kind == RecordKind::Compute || record.kind == RecordKind::Mmad ||
-             record.kind == RecordKind::Transfer || record.cost >= 0;
-    });
-  }
-
   static std::string coreName(const TraceCore &core) {
     std::string name = core.kind == CoreKind::AIC ? "AIC " : "AIV ";
     return name + std::to_string(core.group) + (core.sub ? ".1" : "");
@@ -543,8 +589,8 @@ private:
     Timing &timing = result.timing;
     for (const Core &core : cores) {
       timing.cycles = std::max(timing.cycles, completion(core, Pipe::All));
-      timing.events += core.input->records.size();
-      if (!works(*core.input))
+      timing.events += core.end;
+      if (!core.input->works)
         continue;
       const bool cube = core.input->kind == CoreKind::AIC;
       ++(cube ? timing.aicCount : timing.aivCount);
@@ -568,9 +614,11 @@ private:
 
   const Program &program;
   const machine::Machine &chip;
-  const bool wantTrace;
+  const ClockOptions &options;
   RunResult &result;
   std::vector<Core> cores;
+  std::map<const RecordTable *, Prices> priceLists;
+  RecordTable shapeNumbers;
   Calendar hbm, l2Port, aicPort; ///< aicPort: reads of all cube cores
   L2Cache cache;
   std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns;
@@ -582,12 +630,12 @@ private:
 } // namespace
 
 void timeLaunch(const Program &program, const std::vector<CoreRecords> &cores,
-                const machine::Machine &chip, bool wantTrace, RunResult &result) {
+                const machine::Machine &chip, const ClockOptions &options, RunResult &result) {
   static_assert(kAll == kNumPipes, "Pipe::All follows the pipes");
   result.timing = Timing();
   result.cores.clear();
   result.trace.clear();
-  LaunchClock(program, cores, chip, wantTrace, result).run();
+  LaunchClock(program, cores, chip, options, result).run();
 }
 
 } // namespace tilewright::sim

@@ -14,35 +14,21 @@ namespace tilewright::sim {
 /// L2 contents carry over between launches that share a cache object.
 class L2Cache;
 
+struct ClockOptions {
+  bool trace = false; ///< keep the events for a trace file
+  double share = 1; ///< of the records of each core, from the first on; with less than all, a core
+                    ///< that waits for what is left out is at its end
+};
+
 /// Times the records of one launch: in-order pipes per core in one pass, GM transfers and
 /// cross-core signals in global time order, bandwidth as windowed calendars. Deterministic. Fills
 /// `result.timing`, `trace` when asked, and a Deadlock finding when cores wait for each other.
 void timeLaunch(const Program &program, const std::vector<CoreRecords> &cores,
-                const machine::Machine &chip, bool wantTrace, RunResult &result);
+                const machine::Machine &chip, const ClockOptions &options, RunResult &result);
 
 /// Cycles that the core-local part of an instruction keeps its pipe busy; used when records are
 /// made.
 double computeCycles(const struct ResolvedOp &op, const machine::Machine &chip);
-
-/// The different instructions of a launch: a kernel issues a few hundred of them many times. Two
-/// are the same here when they agree in everything that the cost depends on. Records name their
-/// entry, so that one set of records can be priced for several chips.
-class CostTable {
-public:
-  CostTable();
-  ~CostTable();
-
-  /// Index of the entry that `op` belongs to.
-  int32_t entryOf(const struct ResolvedOp &op);
-  const std::vector<struct ResolvedOp> &entries() const;
-
-private:
-  struct Index;
-  std::unique_ptr<Index> index;
-};
-
-/// Writes the cycles of all records that name an entry of their table, as `chip` has them.
-void price(std::vector<CoreRecords> &cores, const machine::Machine &chip);
 
 /// MTE1 and M cycles of one Mmad macro (m, n, k, element bytes), with its L0 double buffering:
 /// `mte1` and `cube` are busy cycles, `startup` the MTE1 cycles before the cube can begin.

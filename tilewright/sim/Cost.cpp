@@ -15,8 +15,6 @@
 #include <cmath>
 #include <initializer_list>
 #include <limits>
-#include <map>
-#include <unordered_map>
 #include <utility>
 
 namespace tilewright::sim {
@@ -664,88 +662,6 @@ double computeCycles(const ResolvedOp &op, const Machine &chip) {
     return chip.scalarElement;
   }
   return 0;
-}
-
-/// Finds entries by a key of 128 bits, most of the time in a small table without chains.
-struct CostTable::Index {
-  using Key = std::pair<uint64_t, uint64_t>;
-  struct Hash {
-    size_t operator()(const Key &key) const { return key.first; }
-  };
-  struct Recent {
-    Key key;
-    int32_t entry = -1;
-  };
-  std::vector<Recent> recent = std::vector<Recent>(1024);
-  std::unordered_map<Key, int32_t, Hash> all;
-  std::vector<ResolvedOp> entries;
-};
-
-CostTable::CostTable() : index(std::make_unique<Index>()) {}
-CostTable::~CostTable() = default;
-const std::vector<ResolvedOp> &CostTable::entries() const { return index->entries; }
-
-int32_t CostTable::entryOf(const ResolvedOp &op) {
-  Index::Key key = {0x243F6A8885A308D3u, 0x13198A2E03707344u};
-  auto add = [&](uint64_t value) {
-    key.first = (key.first ^ value) * 0x9E3779B97F4A7C15u;
-    key.second = (key.second + value) * 0xD6E8FEB86659FD93u;
-    key.first ^= key.first >> 32;
-    key.second ^= key.second >> 29;
-  };
-  add(uint64_t(op.op) | uint64_t(op.fn) << 8 | uint64_t(op.flags) << 24 |
-      uint64_t(op.numOperands) << 32);
-  for (unsigned i = 0; i < op.numOperands; ++i) {
-    const ResolvedView &view = op.operands[i];
-    // Of the address of vector operands: bank group and 64 KiB region.
-    const uint64_t place = op.op == TileOp::Mmad || view.address == UINT64_MAX
-                               ? 0xFFFF
-                               : (view.address >> 5) & 0x3FFFFFF;
-    add(uint64_t(view.type) | uint64_t(view.rank) << 8 | place << 16);
-    for (unsigned dim = 0; dim < view.rank; ++dim)
-      add(uint64_t(view.sizes[dim]) << 32 ^ uint64_t(view.strides[dim]));
-  }
-  Index::Recent &recent = index->recent[key.first >> 20 & (index->recent.size() - 1)];
-  if (recent.entry < 0 || recent.key != key) {
-    auto [found, isNew] = index->all.try_emplace(key, int32_t(index->entries.size()));
-    if (isNew)
-      index->entries.push_back(op);
-    recent = {key, found->second};
-  }
-  return recent.entry;
-}
-
-void price(std::vector<CoreRecords> &cores, const Machine &chip) {
-  struct Price {
-    float cycles, mte1;
-    uint16_t chunks;
-  };
-  std::map<const CostTable *, std::vector<Price>> tables;
-  for (CoreRecords &core : cores) {
-    if (!core.costs)
-      continue;
-    std::vector<Price> &prices = tables[core.costs.get()];
-    if (prices.empty())
-      for (const ResolvedOp &op : core.costs->entries()) {
-        if (op.op != TileOp::Mmad) {
-          prices.push_back({float(computeCycles(op, chip)), 0, 1});
-          continue;
-        }
-        const MmadCost cost = mmadCost(op.operands[0].sizes[0], op.operands[0].sizes[1],
-                                       op.operands[1].sizes[op.flags & kTransposeA ? 0 : 1],
-                                       op.operands[1].type, chip);
-        prices.push_back(
-            {float(cost.cube), float(cost.mte1), uint16_t(std::clamp(cost.chunks, 1, 65535))});
-      }
-    for (Record &record : core.records) {
-      if (record.cost < 0)
-        continue;
-      const Price &price = prices[size_t(record.cost)];
-      record.cycles = price.cycles;
-      record.mte1Cycles = price.mte1;
-      record.chunks = price.chunks;
-    }
-  }
 }
 
 } // namespace tilewright::sim

@@ -4,6 +4,7 @@
 #include "tilewright/sim/Clock.h"
 #include "tilewright/sim/EngineGroup.h"
 #include "tilewright/sim/Limits.h"
+#include "tilewright/sim/Sensitivity.h"
 
 #include <algorithm>
 #include <atomic>
@@ -367,14 +368,16 @@ RunResult tilewright::sim::run(const Program &program, const std::vector<TensorA
     if (!options.time || !result.ok)
       return result;
     result.cores.clear(); // the clock lists them itself
-    price(records, chip);
-    timeLaunch(program, records, chip, options.trace, result);
+    timeLaunch(program, records, chip, {.trace = options.trace}, result);
     if (options.limits)
       result.limits = limitsOf(records, result.timing, chip);
+    if (!options.uncertain.empty())
+      result.sensitivity =
+          sensitivityOf(program, records, chip, options.uncertain, result.timing.microseconds,
+                        options.isSensitivityWhole ? SIZE_MAX : kSampledRecords);
     for (const Machine &other : options.alternatives) {
       RunResult timed;
-      price(records, other);
-      timeLaunch(program, records, other, false, timed);
+      timeLaunch(program, records, other, {}, timed);
       result.alternatives.push_back(timed.timing);
     }
   } catch (const std::bad_alloc &) {

@@ -5,6 +5,8 @@
 #include "tilewright/sim/Program.h"
 #include "tilewright/sim/Record.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -44,6 +46,10 @@ struct RunOptions {
   /// With `time`: the same records are timed once more with each of these. They must agree with the
   /// chip in what the program sees: core counts, sizes of memories, flags.
   std::vector<machine::Machine> alternatives;
+  /// With `time`: constants of the chip that are uncertain, for RunResult::sensitivity; none: it is
+  /// not found out.
+  std::vector<machine::Parameter> uncertain;
+  bool isSensitivityWhole = false; ///< of all records, not of a sample: some sixty times the clock
   std::optional<uint64_t> delaySeed; ///< let instructions take effect out of program order
   std::optional<Mutation> mutation;  ///< testing the checker: break one synchronisation instruction
   int numThreads = 0;                ///< 0: affinity or TILEWRIGHT_NUM_THREADS
@@ -106,6 +112,24 @@ struct Limits {
   double pipeMicroseconds = 0;
 };
 
+/// How far a time hangs on constants that are not known well: each of them alone at either end of
+/// its range.
+struct Sensitivity {
+  struct Effect {
+    std::string key;
+    double low = 0, high = 0;     ///< the range
+    double atLow = 0, atHigh = 0; ///< the time with either, microseconds
+
+    /// The farthest that it gets from `microseconds`.
+    double reach(double microseconds) const {
+      return std::max(std::abs(atLow - microseconds), std::abs(atHigh - microseconds));
+    }
+  };
+  double least = 0, most = 0;  ///< of all those times, microseconds
+  double share = 1;            ///< of the records that were timed again, and stand for all
+  std::vector<Effect> effects; ///< those that change the time, the strongest first
+};
+
 /// One interval of the trace.
 struct TraceEvent {
   int32_t core = 0; ///< index into RunResult::cores
@@ -126,9 +150,10 @@ struct RunResult {
   int32_t errorLocation = -1; ///< index into Program::locations
   bool needsData = false;     ///< the error is that times depend on data that a run would compute
   std::vector<Finding> findings;
-  Timing timing;                    ///< valid when asked for
-  std::vector<Timing> alternatives; ///< in the order of RunOptions::alternatives
-  std::optional<Limits> limits;     ///< when asked for
+  Timing timing;                          ///< valid when asked for
+  std::vector<Timing> alternatives;       ///< in the order of RunOptions::alternatives
+  std::optional<Limits> limits;           ///< when asked for
+  std::optional<Sensitivity> sensitivity; ///< when asked for
   std::vector<TraceCore> cores;
   std::vector<TraceEvent> trace;
   std::string printed;              ///< output of Print, in logical block order

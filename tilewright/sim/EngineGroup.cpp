@@ -73,7 +73,7 @@ Group::Group(const Launch &launch, int64_t number, GroupMemory &memory, GroupScr
     core.context.subCoreId = hasAic && index > 0 ? index - 1 : 0;
     core.records.records.reserve(scratch.numRecords[size_t(index)]);
     core.records.kind = core.kind;
-    core.records.costs = scratch.costs;
+    core.records.table = scratch.table;
     core.records.group = int32_t(number);
     core.records.sub = int32_t(core.context.subCoreId);
     std::vector<Prepared> &prepared = scratch.prepared[size_t(index)];
@@ -344,7 +344,7 @@ std::optional<CoreStatus> Group::setFlag(CoreRun &core, const Insn &insn, bool i
                     locationText(launch.program, insn.location) + ")");
   recordSync(core, RecordKind::SetFlag, insn.p0, insn.p1, id);
   if (launch.options.time)
-    core.records.records.back().unit = insn.isUnit;
+    core.records.records.back().isUnit = insn.isUnit;
   CoreRun::Flag &flag = core.flags.at(insn.p0, insn.p1, id);
   ++flag.open;
   flag.location = insn.location;

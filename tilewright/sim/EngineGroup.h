@@ -79,7 +79,7 @@ struct GroupScratch {
   std::array<size_t, kGroupCores> numRecords{}; ///< of the group before, as a guess
   CheckerMemory checker;
   std::optional<HappensBefore> order;
-  std::shared_ptr<CostTable> costs = std::make_shared<CostTable>();
+  std::shared_ptr<RecordTable> table = std::make_shared<RecordTable>();
 };
 
 /// One AIC with its AIVs, or a single AIV: the unit that runs on one host thread. Cores take turns
@@ -142,7 +142,8 @@ private:
     return insn.a >= 0 ? core.vm.regs[insn.a] : insn.imm;
   }
   void recordScalarWork(CoreRun &core);
-  void recordIssue(CoreRun &core, const Prepared &prepared);
+  void recordIssue(CoreRun &core, Prepared &prepared);
+  void recordTransfer(CoreRun &core, Prepared &prepared);
   void recordSync(CoreRun &core, RecordKind kind, Pipe pipe, Pipe other, int64_t id);
   void recordBlock(CoreRun &core);
 };

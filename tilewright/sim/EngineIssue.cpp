@@ -246,6 +246,7 @@ std::vector<Prepared> tilewright::sim::prepareTemplates(const Program &program,
       operand.isRead = k != 0 || isLoad || isAtomic(tmpl.op) || tmpl.op == TileOp::Mmad ||
                        (tmpl.op == TileOp::Reduce && (tmpl.flags & kAccumulate));
       if (view.space == Space::GM) {
+        prepared.gmOperand = int(k);
         const GmTensor &tensor = gm.at(view.tensor);
         operand.origin = tensor.data;
         operand.limit = tensor.bytes;

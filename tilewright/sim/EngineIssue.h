@@ -83,6 +83,14 @@ struct PreparedOperand {
   std::optional<Runs> runs;       ///< of a box that is not empty; made when the checker asks
 };
 
+/// The GM side of an instruction, for its records: one transfer, repeated along what is left.
+struct PreparedTraffic {
+  uint32_t shape = 0; ///< in the table of the core's records
+  int64_t offset = 0; ///< bytes from the box's first element to the lowest one
+  int outer = 0;      ///< dimensions that no transfer has, innermost first
+  std::array<int64_t, kMaxRank> sizes{}, strides{};
+};
+
 /// A template bound to the memories of one core. Constant parts are worked out once; issuing only
 /// copies the registers that the instruction names and redoes the bounds of operands that moved.
 struct Prepared {
@@ -98,6 +106,10 @@ struct Prepared {
   Pipe pipe = Pipe::V;            ///< executing pipe; M for Mmad
   bool ready = false;             ///< bounds of the constant operands have been found
   std::optional<ReadyOp> readyOp; ///< for the shapes of now; made when it is carried out
+  int gmOperand = -1;             ///< the operand in GM; -1 none
+  /// What its records say, once it is known and as long as it cannot change.
+  std::optional<PreparedTraffic> traffic;
+  std::optional<uint32_t> cost;
 };
 
 /// Pipe that carries out an op (M for Mmad, whose reads of A and B happen on MTE1).

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "tilewright/sim/Clock.h"
 #include "tilewright/sim/EngineGroup.h"
 
 #include <algorithm>
@@ -11,28 +10,25 @@ namespace {
 /// Scalar work below this many cycles waits for more before it becomes a record of its own.
 constexpr int64_t kScalarGrain = 8;
 
-/// The GM side of a transfer: contiguous dimensions fold into the row, the next two become rows and
-/// planes; whatever is left repeats the whole (callers emit one record each).
-struct Folded {
-  GmTraffic gm;
-  int outer = 0; ///< remaining dimensions, innermost first
-  std::array<int64_t, kMaxRank> sizes{}, strides{};
-};
-
-Folded fold(const ResolvedView &view, uint64_t address) {
+/// The GM side of an instruction: contiguous dimensions fold into the row, the next two become rows
+/// and planes; whatever is left repeats the whole.
+PreparedTraffic fold(const Prepared &prepared, RecordTable &table) {
+  const ResolvedOp &op = prepared.op;
+  const ResolvedView &view = op.operands[prepared.gmOperand];
+  const PreparedOperand &operand = prepared.operands[prepared.gmOperand];
   int64_t bytes = byteSize(view.type);
   struct Dim {
     int64_t size, stride;
   };
   std::array<Dim, kMaxRank> dims;
   int count = 0;
-  Folded result;
+  PreparedTraffic result;
   for (int d = view.rank - 1; d >= 0; --d) {
     if (view.sizes[d] == 1 || view.strides[d] == 0)
       continue;
     int64_t stride = view.strides[d] * bytes;
     if (stride < 0) {
-      address -= uint64_t(-stride) * uint64_t(view.sizes[d] - 1);
+      result.offset += stride * (view.sizes[d] - 1);
       stride = -stride;
     }
     int place = count++;
@@ -59,17 +55,33 @@ Folded fold(const ResolvedView &view, uint64_t address) {
   int64_t rows, rowStride, planes, planeStride;
   take(rows, rowStride);
   take(planes, planeStride);
-  result.gm.address = address;
-  result.gm.rowBytes = uint32_t(row);
-  result.gm.rows = uint32_t(rows);
-  result.gm.stride = uint64_t(rows > 1 ? rowStride : row);
-  result.gm.planes = uint32_t(planes);
-  result.gm.planeStride = uint64_t(planeStride);
+  TransferShape shape;
+  shape.gm.rowBytes = uint32_t(row);
+  shape.gm.rows = uint32_t(rows);
+  shape.gm.stride = uint64_t(rows > 1 ? rowStride : row);
+  shape.gm.planes = uint32_t(planes);
+  shape.gm.planeStride = uint64_t(planeStride);
+  shape.write = operand.isWritten;
+  shape.atomic = isAtomic(op.op);
+  shape.bypass = op.op == TileOp::Load && (op.flags & kBypassL2);
+  shape.workspace = operand.tensor == kWorkspace;
+  result.shape = table.shapeOf(shape);
   for (; next < count; ++next) {
     result.sizes[result.outer] = dims[next].size;
     result.strides[result.outer++] = dims[next].stride;
   }
   return result;
+}
+
+/// Whether all that the cost of an instruction depends on is the same at every issue.
+bool hasFixedCost(const Prepared &prepared) {
+  for (unsigned k = 0; k < prepared.op.numOperands; ++k) {
+    const PreparedOperand &operand = prepared.operands[k];
+    // The cube's cost does not depend on addresses.
+    if (prepared.op.op == TileOp::Mmad ? operand.isShapeDynamic : operand.isDynamic)
+      return false;
+  }
+  return true;
 }
 
 /// Adds the multiply-adds of an Mmad to those of its core.
@@ -91,7 +103,7 @@ void Group::recordScalarWork(CoreRun &core) {
   core.scalarMark = core.vm.executed;
   Record &record = core.records.records.emplace_back();
   record.kind = RecordKind::ScalarWork;
-  record.cycles = float(cycles);
+  record.setCycles(float(cycles));
 }
 
 void Group::recordSync(CoreRun &core, RecordKind kind, Pipe pipe, Pipe other, int64_t id) {
@@ -111,56 +123,50 @@ void Group::recordBlock(CoreRun &core) {
   recordScalarWork(core);
   Record &record = core.records.records.emplace_back();
   record.kind = RecordKind::BeginBlock;
-  record.gm.address = uint64_t(core.block);
+  record.address = uint64_t(core.block);
 }
 
-void Group::recordIssue(CoreRun &core, const Prepared &prepared) {
+void Group::recordIssue(CoreRun &core, Prepared &prepared) {
   recordScalarWork(core);
   const ResolvedOp &op = prepared.op;
-  Record record;
+  if (op.op != TileOp::Mmad && prepared.pipe != Pipe::S && prepared.gmOperand >= 0)
+    return recordTransfer(core, prepared);
+  if (op.op == TileOp::Mmad)
+    countProducts(core.records, op);
+  if (!prepared.cost || !hasFixedCost(prepared))
+    prepared.cost = scratch.table->costOf(op);
+  Record &record = core.records.records.emplace_back();
+  record.kind = op.op == TileOp::Mmad      ? RecordKind::Mmad
+                : prepared.pipe == Pipe::S ? RecordKind::ScalarWork
+                                           : RecordKind::Compute;
   record.pipe = prepared.pipe;
   record.templateId = prepared.index;
+  record.hasCost = true;
+  record.entry = *prepared.cost;
+  core.records.works = true;
+}
 
-  int gmOperand = -1;
-  for (int k = 0; k < op.numOperands; ++k)
-    if (prepared.operands[k].space == Space::GM)
-      gmOperand = k;
-
-  if (op.op == TileOp::Mmad || prepared.pipe == Pipe::S || gmOperand < 0) {
-    record.kind = op.op == TileOp::Mmad      ? RecordKind::Mmad
-                  : prepared.pipe == Pipe::S ? RecordKind::ScalarWork
-                                             : RecordKind::Compute;
-    if (op.op == TileOp::Mmad)
-      countProducts(core.records, op);
-    record.cost = scratch.costs->entryOf(op);
-    core.records.records.push_back(record);
-    return;
-  }
-
-  const PreparedOperand &operand = prepared.operands[gmOperand];
+void Group::recordTransfer(CoreRun &core, Prepared &prepared) {
+  const PreparedOperand &operand = prepared.operands[prepared.gmOperand];
   if (operand.low == operand.high)
     return;
-  record.kind = RecordKind::Transfer;
-  record.write = operand.isWritten;
-  record.atomic = isAtomic(op.op);
-  record.bypass = op.op == TileOp::Load && (op.flags & kBypassL2);
-  record.workspace = operand.tensor == kWorkspace;
-  uint64_t address =
-      launch.gm.at(operand.tensor).address + uint64_t(operand.base) * uint64_t(operand.unit);
-  Folded folded = fold(op.operands[gmOperand], address);
-  record.gm = folded.gm;
+  if (!prepared.traffic || operand.isShapeDynamic)
+    prepared.traffic = fold(prepared, *scratch.table);
+  const PreparedTraffic &traffic = *prepared.traffic;
+  uint64_t address = launch.gm.at(operand.tensor).address +
+                     uint64_t(operand.base) * uint64_t(operand.unit) + uint64_t(traffic.offset);
   std::array<int64_t, kMaxRank> at{};
   for (;;) {
-    core.records.records.push_back(record);
+    core.records.transfer(prepared.pipe, prepared.index, address, traffic.shape);
     int d = 0;
-    for (; d < folded.outer; ++d) {
-      record.gm.address += uint64_t(folded.strides[d]);
-      if (++at[d] < folded.sizes[d])
+    for (; d < traffic.outer; ++d) {
+      address += uint64_t(traffic.strides[d]);
+      if (++at[d] < traffic.sizes[d])
         break;
-      record.gm.address -= uint64_t(folded.strides[d] * folded.sizes[d]);
+      address -= uint64_t(traffic.strides[d] * traffic.sizes[d]);
       at[d] = 0;
     }
-    if (d == folded.outer)
+    if (d == traffic.outer)
       return;
   }
 }

@@ -2,7 +2,6 @@
 #include "tilewright/sim/L2.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <mutex>
 
@@ -26,6 +25,9 @@ uint64_t picked(uint64_t group, unsigned sampleShift) {
 /// Places in an entry. Lines have 28 bits: 128 GiB of lines of 512 bytes.
 constexpr unsigned kTagShift = 36, kFetchShift = 16;
 constexpr uint64_t kMaxFetch = (1u << (kTagShift - kFetchShift)) - 1;
+
+/// How much is kept of transfers that may come again: some 30 MiB.
+constexpr size_t kMostMade = 1 << 17, kMostTouches = 1 << 20;
 
 /// Empty entries of the last cache, kept because fresh pages are slow: a launch touches few sets.
 class EntryStore {
@@ -60,7 +62,7 @@ L2Cache::L2Cache(const machine::Machine &chip, unsigned sampleShift, uint64_t en
       sectorsPerLine(1u << (lineShift - sectorShift)), sampleShift(sampleShift),
       ways(static_cast<unsigned>(chip.l2Ways)), unalignedFactor(chip.unalignedLineFactor) {
   const double bytes = static_cast<double>(chip.l2Bytes) * chip.l2EffectiveFraction;
-  if (end > 0 && static_cast<double>(end) <= bytes / 2) {
+  if (end > 0 && static_cast<double>(end) <= bytes * 3 / 4) {
     present.resize((end >> sectorShift) / 64 + 1);
     fetchOf.resize((present.size() * 64) >> (lineShift - sectorShift));
     return;
@@ -78,10 +80,74 @@ L2Cache::~L2Cache() {
   EntryStore::giveBack(std::move(entries));
 }
 
-L2Access L2Cache::access(const GmTraffic &traffic, bool write, bool bypass, double now) {
-  L2Access result;
+uint32_t &L2Cache::MadeTable::placeOf(uint64_t key) {
+  size_t at = mix(key) >> 32 & (places.size() - 1);
+  while (places[at] && made[places[at] - 1].key != key)
+    at = (at + 1) & (places.size() - 1);
+  return places[at];
+}
+
+L2Cache::Made *L2Cache::MadeTable::find(uint64_t key) {
+  if (places.empty())
+    return nullptr;
+  const uint32_t place = placeOf(key);
+  return place ? &made[place - 1] : nullptr;
+}
+
+L2Cache::Made &L2Cache::MadeTable::add(uint64_t key) {
+  if (made.size() * 2 >= places.size()) {
+    places.assign(std::max<size_t>(64, places.size() * 2), 0);
+    for (size_t i = 0; i < made.size(); ++i)
+      placeOf(made[i].key) = uint32_t(i + 1);
+  }
+  made.push_back({.key = key});
+  placeOf(key) = uint32_t(made.size());
+  return made.back();
+}
+
+L2Access L2Cache::access(const GmTraffic &traffic, bool write, bool bypass, double now,
+                         uint32_t shape) {
   mayWait = now < lastFetch;
+  lastMade = nullptr;
   const Use use = write ? Use::Write : bypass ? Use::Bypass : Use::Read;
+  // A key has 16 bits for the shape and 48 for the address.
+  const uint64_t key = uint64_t(shape) << 48 | (traffic.address & ((uint64_t(1) << 48) - 1));
+  const bool isNamed = shape < (1u << 16) && (present.empty() || !bypass);
+  if (isNamed)
+    if (const Made *made = madeBefore.find(key))
+      return again(*made, use);
+  const size_t first = touches.size();
+  L2Access result = walk(traffic, use);
+  const uint64_t sharedSectors = result.sampledSectors; // negative: see touchRows
+  touchLines(first, touches.size(), use, result);
+  if (!isNamed || madeBefore.size() >= kMostMade || first >= kMostTouches) {
+    touches.resize(first);
+    return result;
+  }
+  lastMade = &madeBefore.add(key);
+  lastMade->access = result;
+  lastMade->access.missedSectors = 0;
+  if (present.empty()) {
+    lastMade->access.sampledSectors = sharedSectors;
+    lastMade->access.pendingUntil = lastMade->access.evictedDirtyBytes = 0;
+  }
+  lastMade->firstTouch = uint32_t(first);
+  lastMade->lastTouch = uint32_t(touches.size());
+  return result;
+}
+
+/// What a transfer meets that was made before: with `present` all of it is there.
+L2Access L2Cache::again(const Made &made, Use use) {
+  L2Access result = made.access;
+  if (!mayWait)
+    result.pendingUntil = 0;
+  touchLines(made.firstTouch, made.lastTouch, use, result);
+  return result;
+}
+
+/// Goes through the rows of a transfer; without `present` it only gathers what is touched.
+L2Access L2Cache::walk(const GmTraffic &traffic, Use use) {
+  L2Access result;
   const uint64_t line = uint64_t(1) << lineShift;
   uint64_t rows = traffic.rows, rowBytes = traffic.rowBytes;
   result.bytes = rows * rowBytes * traffic.planes;
@@ -137,20 +203,6 @@ void L2Cache::touchRows(uint64_t address, uint64_t rows, uint64_t rowBytes, uint
   const unsigned all = (1u << sectorsPerLine) - 1, inLine = sectorsPerLine - 1;
   const unsigned head = all << (firstSector & inLine) & all;
   const unsigned tail = all >> (inLine - (lastSector & inLine));
-  // The table is far bigger than the host's caches: the places of some lines are fetched together.
-  struct Touch {
-    uint64_t line;
-    unsigned sectors;
-  };
-  std::array<Touch, 32> batch;
-  size_t held = 0;
-  auto flush = [&] {
-    for (size_t i = 0; i < held; ++i)
-      __builtin_prefetch(&entries[setOf(batch[i].line) * ways], 1);
-    for (size_t i = 0; i < held; ++i)
-      touchLine(batch[i].line, batch[i].sectors, use, result);
-    held = 0;
-  };
   uint64_t first = address >> lineShift;
   for (uint64_t row = 0; row < rows; ++row, first += stride >> lineShift) {
     const uint64_t last = first + count - 1;
@@ -160,12 +212,21 @@ void L2Cache::touchRows(uint64_t address, uint64_t rows, uint64_t rowBytes, uint
         continue;
       if (at == first && entersSector)
         --result.sampledSectors;
-      batch[held++] = {at, (at == first ? head : all) & (at == last ? tail : all)};
-      if (held == batch.size())
-        flush();
+      touches.push_back({at, setOf(at), (at == first ? head : all) & (at == last ? tail : all)});
     }
   }
-  flush();
+}
+
+/// The table is far bigger than the host's caches: the places of some lines are fetched together.
+void L2Cache::touchLines(size_t first, size_t last, Use use, L2Access &result) {
+  constexpr size_t kTogether = 32;
+  while (first < last) {
+    const size_t end = std::min(last, first + kTogether);
+    for (size_t i = first; i < end; ++i)
+      __builtin_prefetch(&entries[touches[i].set * uint64_t(ways)], 1);
+    for (; first < end; ++first)
+      touchLine(touches[first], use, result);
+  }
 }
 
 /// Sectors of a cache that evicts nothing, so that nobody asks which are dirty.
@@ -194,15 +255,15 @@ void L2Cache::touchSectors(uint64_t first, uint64_t last, Use use, L2Access &res
 }
 
 /// The high half of the hash times the number of sets picks one without a division.
-uint64_t L2Cache::setOf(uint64_t line) const {
-  return ((mix(line ^ 0x5851F42Du) >> 32) * sets) >> 32;
+uint32_t L2Cache::setOf(uint64_t line) const {
+  return static_cast<uint32_t>(((mix(line ^ 0x5851F42Du) >> 32) * sets) >> 32);
 }
 
-void L2Cache::touchLine(uint64_t line, unsigned sectors, Use use, L2Access &result) {
+void L2Cache::touchLine(const Touch &touch, Use use, L2Access &result) {
+  const unsigned sectors = touch.sectors;
   result.sampledSectors += std::popcount(sectors);
-  const uint64_t set = setOf(line);
-  uint64_t *entry = &entries[set * ways];
-  const uint64_t tag = line + 1; // 0 is a free place
+  uint64_t *entry = &entries[touch.set * uint64_t(ways)];
+  const uint64_t tag = touch.line + 1; // 0 is a free place
   unsigned way = 0;
   while (way < ways && entry[way] && entry[way] >> kTagShift != tag)
     ++way;
@@ -218,7 +279,7 @@ void L2Cache::touchLine(uint64_t line, unsigned sectors, Use use, L2Access &resu
   if (missed)
     fetch = fetches.size();
   if (!entry[0])
-    touchedSets.push_back(static_cast<uint32_t>(set));
+    touchedSets.push_back(touch.set);
   if (way == ways) {
     way = ways - 1;
     const unsigned dirty = std::popcount(entry[way] & 0xFF);
@@ -238,6 +299,8 @@ void L2Cache::wait(uint64_t fetch, L2Access &result) const {
 }
 
 void L2Cache::fetched(double time) {
+  if (lastMade && !present.empty())
+    lastMade->access.pendingUntil = time;
   lastFetch = std::max(lastFetch, time);
   fetches.push_back(time);
   if (fetches.size() <= kMaxFetch)

@@ -24,8 +24,9 @@ struct L2Access {
 /// The L2: sectored lines, write-back, least recently used, writes allocate without a fetch.
 /// Only one line in `1 << sampleShift` is followed: in each aligned group of that many lines the
 /// one that a hash of the group's address picks, so results depend on addresses alone.
-/// When all addresses are below `end`, and that is at most half of the capacity, nothing is ever
-/// evicted: then every sector is followed, by one bit. 0: the addresses are not known.
+/// When all addresses are below `end`, and that is at most three quarters of the capacity, hardly
+/// anything is ever evicted: then every sector is followed, by one bit, and stays. 0: the addresses
+/// are not known.
 class L2Cache {
 public:
   L2Cache(const machine::Machine &chip, unsigned sampleShift, uint64_t end = 0);
@@ -34,20 +35,52 @@ public:
   L2Cache &operator=(const L2Cache &) = delete;
 
   /// With `bypass` a read takes what is there and leaves nothing. What was fetched before `now` is
-  /// there.
-  L2Access access(const GmTraffic &traffic, bool write, bool bypass = false, double now = 0);
+  /// there. `shape` names all of the transfer but its address, so that one which comes again need
+  /// not be walked through again.
+  L2Access access(const GmTraffic &traffic, bool write, bool bypass = false, double now = 0,
+                  uint32_t shape = kNoShape);
+  static constexpr uint32_t kNoShape = UINT32_MAX;
 
   /// The lines that the last access missed are there at `time`; who reads them before, waits.
   void fetched(double time);
 
 private:
   enum class Use { Read, Write, Bypass };
+  /// A line that is followed, and which of its sectors a transfer touches.
+  struct Touch {
+    uint64_t line;
+    uint32_t set;
+    uint32_t sectors;
+  };
+  /// A transfer that was made. Without `present`, `touches` says what it touches.
+  struct Made {
+    uint64_t key = 0;
+    L2Access access =
+        {}; ///< when it comes again: with `present` all of it, else what is always the same
+    uint32_t firstTouch = 0, lastTouch = 0;
+  };
+  /// A hash table by key, at most half full.
+  class MadeTable {
+  public:
+    Made *find(uint64_t key);
+    Made &add(uint64_t key);
+    size_t size() const { return made.size(); }
+
+  private:
+    uint32_t &placeOf(uint64_t key);
+    std::vector<Made> made;
+    std::vector<uint32_t> places; ///< in `made`, plus one; 0 is free
+  };
+
+  L2Access walk(const GmTraffic &traffic, Use use);
+  L2Access again(const Made &made, Use use);
   void touchRows(uint64_t address, uint64_t rows, uint64_t rowBytes, uint64_t stride, Use use,
                  L2Access &result);
   void touchSectors(uint64_t first, uint64_t last, Use use, L2Access &result);
-  uint64_t setOf(uint64_t line) const;
+  void touchLines(size_t first, size_t last, Use use, L2Access &result);
+  uint32_t setOf(uint64_t line) const;
   void wait(uint64_t fetch, L2Access &result) const;
-  void touchLine(uint64_t line, unsigned sectors, Use use, L2Access &result);
+  void touchLine(const Touch &touch, Use use, L2Access &result);
 
   unsigned lineShift, sectorShift, sectorsPerLine, sampleShift;
   unsigned ways;
@@ -62,6 +95,10 @@ private:
   double lastFetch = 0;              ///< the latest of `fetches`
   bool mayWait = false;              ///< in this access
   std::vector<uint32_t> touchedSets; ///< those that are not empty
+
+  MadeTable madeBefore;
+  Made *lastMade = nullptr;   ///< the new one of this access
+  std::vector<Touch> touches; ///< of those in `madeBefore`, then of this access
 };
 
 } // namespace tilewright::sim

@@ -41,12 +41,12 @@ private:
   std::vector<uint64_t> words;
 };
 
-void add(Touched &touched, const GmTraffic &gm, const Touched *apart = nullptr) {
+void add(Touched &touched, const GmTraffic &gm, uint64_t address, const Touched *apart = nullptr) {
   if (!gm.rowBytes)
     return;
   for (uint64_t plane = 0; plane < gm.planes; ++plane)
     for (uint64_t row = 0; row < gm.rows; ++row)
-      touched.add(gm.address + plane * gm.planeStride + row * gm.stride, gm.rowBytes, apart);
+      touched.add(address + plane * gm.planeStride + row * gm.stride, gm.rowBytes, apart);
 }
 
 } // namespace
@@ -60,11 +60,17 @@ Limits tilewright::sim::limitsOf(const std::vector<CoreRecords> &records, const 
     macs8 += core.macs8;
     macs16 += core.macs16;
     macs32 += core.macs32;
-    for (const Record &record : core.records)
-      if (record.kind == RecordKind::Transfer && !record.workspace && record.write)
-        add(written, record.gm);
-      else if (record.kind == RecordKind::Transfer && !record.workspace)
-        add(read, record.gm, &written);
+    for (const Record &record : core.records) {
+      if (record.kind != RecordKind::Transfer)
+        continue;
+      const TransferShape &shape = core.table->shapes()[record.entry];
+      if (shape.workspace)
+        continue;
+      if (shape.write)
+        add(written, shape.gm, record.address);
+      else
+        add(read, shape.gm, record.address, &written);
+    }
   }
   limits.flops = 2 * (macs8 + macs16 + macs32);
   limits.readBytes = read.bytes();

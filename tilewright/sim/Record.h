@@ -3,6 +3,8 @@
 
 #include "tilewright/sim/Program.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -12,18 +14,18 @@ namespace tilewright::sim {
 /// What the engine tells the clock: one entry per thing that takes time or orders time, in program
 /// order of one core. The engine produces them, `Clock.h` turns them into cycles.
 enum class RecordKind : uint8_t {
-  Compute, ///< `pipe` busy for `cycles` (V's fixed cost is part of it)
-  Mmad, ///< one Mmad macro, on MTE1 and M: `cycles` on M, `mte1Cycles` on MTE1, in `chunks` K steps
-        ///< that go through two halves of L0A/L0B; both pipes' flags and barriers see it
-  Transfer, ///< GM traffic on `pipe`; details in `gm`
+  Compute, ///< `pipe` busy for the cycles of `entry` (V's fixed cost is part of it)
+  Mmad, ///< one Mmad macro, on MTE1 and M, in K steps that go through two halves of L0A/L0B; both
+        ///< pipes' flags and barriers see it
+  Transfer, ///< GM traffic on `pipe`, of the shape `entry`, at `address`
   SetFlag,
   WaitFlag,
   Barrier,
   BlockSet,
   BlockWait,
-  ScalarWork, ///< `cycles` of scalar issue time (control flow between instructions)
+  ScalarWork, ///< scalar issue time: of control flow between instructions, or of `entry`
   ScalarSync, ///< the scalar unit waits until everything on `pipe` is done (scalar reads)
-  BeginBlock, ///< logical block `gm.address` starts
+  BeginBlock, ///< logical block `address` starts
 };
 
 /// One GM transfer: `rows` runs of `rowBytes` bytes, `stride` bytes apart in GM, and all that
@@ -36,24 +38,56 @@ struct GmTraffic {
   uint64_t stride = 0;
   uint32_t planes = 1;
   uint64_t planeStride = 0;
+
+  uint64_t bytes() const { return uint64_t(planes) * rows * rowBytes; }
 };
 
+/// All of a transfer but its place: kernels repeat a few shapes many times.
+struct TransferShape {
+  GmTraffic gm = {};      ///< its address is 0
+  bool write = false;     ///< writes GM
+  bool atomic = false;    ///< an atomic write
+  bool bypass = false;    ///< a read that leaves no line in the L2
+  bool workspace = false; ///< GM side is the workspace (counted apart)
+};
+
+/// 16 bytes, since a launch has millions. What several records share is in the `RecordTable` of
+/// their core; cycles are in neither, so that one set of records serves all chips.
 struct Record {
-  RecordKind kind = RecordKind::Compute;
-  Pipe pipe = Pipe::S;    ///< the executing pipe; source pipe of a flag
-  Pipe other = Pipe::S;   ///< destination pipe of a flag
-  uint8_t id = 0;         ///< flag id
-  bool write = false;     ///< Transfer: writes GM
-  bool atomic = false;    ///< Transfer: an atomic write
-  bool bypass = false;    ///< Transfer: a read that leaves no line in the L2
-  bool workspace = false; ///< Transfer: GM side is the workspace (counted apart)
-  bool unit = false;      ///< SetFlag: the target may start with the source's last instruction
-  uint16_t chunks = 1;    ///< Mmad: K steps
-  float cycles = 0;
-  float mte1Cycles = 0;    ///< Mmad: MTE1 cycles of all chunks
-  int32_t templateId = -1; ///< of the core program, for traces; -1 none
-  int32_t cost = -1;       ///< entry of the cost table that the cycles come from; -1 none
-  GmTraffic gm;
+  uint64_t address : 48 = 0; ///< Transfer: of its first byte in GM; BeginBlock: the block
+  RecordKind kind : 4 = RecordKind::Compute;
+  uint8_t id : 4 = 0;       ///< flag id
+  Pipe pipe : 3 = Pipe::S;  ///< the executing pipe; source pipe of a flag
+  Pipe other : 3 = Pipe::S; ///< destination pipe of a flag
+  bool isUnit : 1 = false;  ///< SetFlag: the target may start with the source's last instruction
+  bool hasCost : 1 = false; ///< `entry` counts in the table's costs, else it is cycles
+  uint32_t entry = 0;       ///< Transfer: counts in the table's shapes
+  int32_t templateId = -1;  ///< of the core program, for traces; -1 none
+
+  /// Of ScalarWork and Compute without a cost.
+  float cycles() const { return std::bit_cast<float>(entry); }
+  void setCycles(float cycles) { entry = std::bit_cast<uint32_t>(cycles); }
+};
+static_assert(sizeof(Record) == 16);
+
+/// The different instructions and transfers of a launch: a kernel issues a few hundred of them many
+/// times. Instructions are the same here when they agree in everything that the cost depends on.
+class RecordTable {
+public:
+  RecordTable();
+  ~RecordTable();
+
+  /// Index of the cost that `op` has.
+  uint32_t costOf(const struct ResolvedOp &op);
+  uint32_t shapeOf(const TransferShape &shape);
+  const std::vector<struct ResolvedOp> &costs() const { return ops; }
+  const std::vector<TransferShape> &shapes() const { return transfers; }
+
+private:
+  struct Index;
+  std::unique_ptr<Index> index;
+  std::vector<struct ResolvedOp> ops;
+  std::vector<TransferShape> transfers;
 };
 
 /// All records of one physical core, in program order.
@@ -62,8 +96,27 @@ struct CoreRecords {
   int32_t group = 0; ///< AIC number (mixed, cube) or AIV number (vector)
   int32_t sub = 0;   ///< AIV of a mixed group: 0 or 1
   std::vector<Record> records;
-  double macs8 = 0, macs16 = 0, macs32 = 0;     ///< multiply-adds of Mmads, by bits of an operand
-  std::shared_ptr<const class CostTable> costs; ///< what Record::cost counts in
+  std::shared_ptr<RecordTable> table;       ///< what Record::entry counts in
+  double macs8 = 0, macs16 = 0, macs32 = 0; ///< multiply-adds of Mmads, by bits of an operand
+  uint64_t gmLines = 0;                     ///< lines of 512 bytes and rows of all transfers
+  uint64_t gmEnd = 0;                       ///< one past the last byte of GM that one touches
+  bool works = false;                       ///< it has more to do than flags
+
+  /// Adds the transfer of a shape of the table.
+  void transfer(Pipe pipe, int32_t templateId, uint64_t address, uint32_t shape) {
+    Record &record = records.emplace_back();
+    record.kind = RecordKind::Transfer;
+    record.pipe = pipe;
+    record.templateId = templateId;
+    record.address = address;
+    record.entry = shape;
+    works = true;
+    const GmTraffic &gm = table->shapes()[shape].gm;
+    gmLines += gm.planes * (gm.rows + uint64_t(gm.rows) * gm.rowBytes / 512);
+    if (gm.rows > 0)
+      gmEnd = std::max(gmEnd, address + (gm.planes - uint64_t(1)) * gm.planeStride +
+                                  (gm.rows - uint64_t(1)) * gm.stride + gm.rowBytes);
+  }
 };
 
 } // namespace tilewright::sim
