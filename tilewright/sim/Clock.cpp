@@ -183,7 +183,6 @@ private:
       core.program = input[i].kind == CoreKind::AIC ? &program.aic : &program.aiv;
       core.number = static_cast<int32_t>(i);
       core.scalar = chip.prologue;
-      core.incoming.resize(2 * kFlagIds);
       const auto depth = static_cast<size_t>(std::max(1, chip.queueDepth));
       core.starts.resize(kNumPipes * depth);
       for (unsigned pipe = 0; pipe < kNumPipes; ++pipe)
@@ -192,6 +191,8 @@ private:
       if (input[i].kind == CoreKind::AIV && aic != aicOfGroup.end()) {
         core.peers[0] = aic->second;
         cores[aic->second].peers[input[i].sub & 1] = core.number;
+        core.incoming.resize(2 * kFlagIds);
+        cores[aic->second].incoming.resize(2 * kFlagIds);
       }
       result.cores.push_back({input[i].kind, input[i].group, input[i].sub});
     }

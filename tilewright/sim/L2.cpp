@@ -196,8 +196,7 @@ void L2Cache::touchRows(uint64_t address, uint64_t rows, uint64_t rowBytes, uint
   if (!present.empty()) {
     if (entersSector)
       result.sampledSectors -= rows;
-    for (uint64_t row = 0; row < rows; ++row, address += stride)
-      touchSectors(address >> sectorShift, (address + rowBytes - 1) >> sectorShift, use, result);
+    touchSectors(address, rows, rowBytes, stride, use, result);
     return;
   }
   const unsigned all = (1u << sectorsPerLine) - 1, inLine = sectorsPerLine - 1;
@@ -229,29 +228,44 @@ void L2Cache::touchLines(size_t first, size_t last, Use use, L2Access &result) {
   }
 }
 
-/// Sectors of a cache that evicts nothing, so that nobody asks which are dirty.
-void L2Cache::touchSectors(uint64_t first, uint64_t last, Use use, L2Access &result) {
-  result.sampledSectors += last - first + 1;
+/// Rows in a cache that evicts nothing, so that nobody asks which sectors are dirty.
+void L2Cache::touchSectors(uint64_t address, uint64_t rows, uint64_t rowBytes, uint64_t stride,
+                           Use use, L2Access &result) {
   const unsigned lineBits = lineShift - sectorShift;
-  if (mayWait && use != Use::Write)
-    for (uint64_t line = first >> lineBits; line <= last >> lineBits; ++line)
-      wait(fetchOf[line], result);
-  while (first <= last) {
-    const uint64_t bit = first % 64, count = std::min(64 - bit, last - first + 1);
-    const uint64_t mask = ~uint64_t(0) >> (64 - count) << bit;
-    uint64_t &word = present[first / 64];
-    uint64_t missed = use == Use::Write ? 0 : mask & ~word;
-    if (missed) // counting bits is slow on a general CPU
-      result.missedSectors += missed == mask ? count : uint64_t(std::popcount(missed));
-    if (use != Use::Bypass)
-      word |= mask;
-    while (missed && use == Use::Read) {
-      const auto sector = static_cast<unsigned>(std::countr_zero(missed)) & ~(sectorsPerLine - 1);
-      fetchOf[((first - bit) + sector) >> lineBits] = static_cast<uint32_t>(fetches.size());
-      missed &= ~(((uint64_t(1) << sectorsPerLine) - 1) << sector);
+  const uint64_t ofLine = (uint64_t(1) << sectorsPerLine) - 1;
+  const bool waits = mayWait && use != Use::Write;
+  const auto fetch = static_cast<uint32_t>(fetches.size());
+  uint64_t touched = 0, missed = 0;
+  double until = result.pendingUntil;
+  for (uint64_t row = 0; row < rows; ++row, address += stride) {
+    uint64_t first = address >> sectorShift;
+    const uint64_t last = (address + rowBytes - 1) >> sectorShift;
+    touched += last - first + 1;
+    if (waits)
+      for (uint64_t line = first >> lineBits; line <= last >> lineBits; ++line)
+        if (fetchOf[line] < fetch) // this very access it does not wait for
+          until = std::max(until, fetches[fetchOf[line]]);
+    for (uint64_t end = 0; first <= last; first = end + 1) { // by words
+      end = std::min(first | 63, last);
+      const uint64_t mask = ~uint64_t(0) >> (63 - (end - first)) << first % 64;
+      uint64_t &word = present[first / 64];
+      const uint64_t lacks = use == Use::Write ? 0 : mask & ~word;
+      if (use != Use::Bypass)
+        word |= mask;
+      if (!lacks)
+        continue;
+      // Counting bits is slow on a general CPU.
+      missed += lacks == mask ? end - first + 1 : uint64_t(std::popcount(lacks));
+      if (use == Use::Bypass)
+        continue;
+      for (uint64_t line = first >> lineBits; line <= end >> lineBits; ++line)
+        if (lacks >> (line << lineBits) % 64 & ofLine)
+          fetchOf[line] = fetch;
     }
-    first += count;
   }
+  result.pendingUntil = until;
+  result.sampledSectors += touched;
+  result.missedSectors += missed;
 }
 
 /// The high half of the hash times the number of sets picks one without a division.
@@ -271,8 +285,9 @@ void L2Cache::touchLine(const Touch &touch, Use use, L2Access &result) {
   const unsigned valid = static_cast<unsigned>(found >> 8) & 0xFF;
   const unsigned missed = use == Use::Write ? 0 : std::popcount(sectors & ~valid);
   uint64_t fetch = found >> kFetchShift & kMaxFetch;
-  if (mayWait && use != Use::Write)
-    wait(fetch, result);
+  // What this very access misses has no number yet, and it does not wait for itself.
+  if (mayWait && use != Use::Write && fetch < fetches.size())
+    result.pendingUntil = std::max(result.pendingUntil, fetches[fetch]);
   result.missedSectors += missed;
   if (use == Use::Bypass)
     return;
@@ -290,12 +305,6 @@ void L2Cache::touchLine(const Touch &touch, Use use, L2Access &result) {
   if (use == Use::Write)
     dirty |= sectors;
   entry[0] = tag << kTagShift | fetch << kFetchShift | uint64_t(valid | sectors) << 8 | dirty;
-}
-
-/// What this very access misses, it does not wait for: its number is not given out yet.
-void L2Cache::wait(uint64_t fetch, L2Access &result) const {
-  if (fetch < fetches.size())
-    result.pendingUntil = std::max(result.pendingUntil, fetches[fetch]);
 }
 
 void L2Cache::fetched(double time) {

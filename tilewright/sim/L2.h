@@ -76,10 +76,10 @@ private:
   L2Access again(const Made &made, Use use);
   void touchRows(uint64_t address, uint64_t rows, uint64_t rowBytes, uint64_t stride, Use use,
                  L2Access &result);
-  void touchSectors(uint64_t first, uint64_t last, Use use, L2Access &result);
+  void touchSectors(uint64_t address, uint64_t rows, uint64_t rowBytes, uint64_t stride, Use use,
+                    L2Access &result);
   void touchLines(size_t first, size_t last, Use use, L2Access &result);
   uint32_t setOf(uint64_t line) const;
-  void wait(uint64_t fetch, L2Access &result) const;
   void touchLine(const Touch &touch, Use use, L2Access &result);
 
   unsigned lineShift, sectorShift, sectorsPerLine, sampleShift;
