@@ -22,6 +22,7 @@
 #include "tilewright/sim/Engine.h"
 #include "tilewright/sim/Names.h"
 #include "tilewright/sim/Report.h"
+#include "tilewright/sim/Retime.h"
 #include "tilewright/support/WriteFile.h"
 #include "tilewright/to_sim/ToSim.h"
 #include "llvm/ADT/bit.h"
@@ -59,8 +60,8 @@ llvm::cl::list<std::string>
                                                    "constants, KEY=VALUE,... (--json)"));
 llvm::cl::opt<bool>
     wantSensitivity("sensitivity",
-                    llvm::cl::desc("Time the same run with each uncertain constant at either end "
-                                   "of its range"));
+                    llvm::cl::desc("Print times, and what each uncertain constant at either end of "
+                                   "its range does to them, over all of the run"));
 llvm::cl::opt<bool> printProgram("print-program", llvm::cl::desc("Print the code and do not run"));
 llvm::cl::opt<int> numThreads("sim-threads", llvm::cl::desc("Host threads"), llvm::cl::init(0));
 
@@ -130,36 +131,24 @@ std::string placeText(const sim::Place &place) {
   return place.line ? "line " + std::to_string(place.line) : "line unknown";
 }
 
-/// The constants whose value is no figure that was read off, with --sensitivity.
+/// With --time or --sensitivity: constants of the chip that are not well known.
 std::vector<machine::Parameter> uncertain;
 
-/// What the ends of the ranges do to the time: its least and most, and the constants that move it
-/// most. Each constant moves alone.
+/// What the ends of the ranges do to the time, with --sensitivity for the five strongest constants.
 void printSensitivity(const sim::LaunchReport &launch) {
-  struct Effect {
-    const machine::Parameter *parameter;
-    double low, high; ///< per cent
-    double reach() const { return std::max(std::abs(low), std::abs(high)); }
-  };
-  std::vector<Effect> effects;
-  double least = launch.microseconds, most = launch.microseconds;
-  auto ends = ArrayRef(launch.alternatives).take_back(2 * uncertain.size());
-  for (auto [index, parameter] : llvm::enumerate(uncertain)) {
-    double low = ends[2 * index].microseconds, high = ends[2 * index + 1].microseconds;
-    least = std::min({least, low, high});
-    most = std::max({most, low, high});
-    effects.push_back({&parameter, 100 * (low / launch.microseconds - 1),
-                       100 * (high / launch.microseconds - 1)});
-  }
-  llvm::stable_sort(effects,
-                    [](const Effect &a, const Effect &b) { return a.reach() > b.reach(); });
-  llvm::outs() << llvm::format("  sensitivity: %.2f to %.2f us, one constant at a time\n", least,
-                               most);
-  for (const Effect &effect : ArrayRef(effects).take_front(5))
-    if (effect.reach() >= 0.1)
-      llvm::outs() << llvm::format("    %s %g to %g: %+.1f %%, %+.1f %%\n",
-                                   effect.parameter->key.c_str(), effect.parameter->low,
-                                   effect.parameter->high, effect.low, effect.high);
+  const sim::Sensitivity &found = *launch.sensitivity;
+  llvm::outs() << llvm::format("  core %.2f to %.2f us over the uncertain constants", found.least,
+                               found.most);
+  if (!found.effects.empty())
+    llvm::outs() << "; most: " << found.effects.front().key;
+  llvm::outs() << "\n";
+  if (!wantSensitivity)
+    return;
+  auto change = [&](double time) { return 100 * (time / launch.microseconds - 1); };
+  for (const sim::Sensitivity::Effect &effect : ArrayRef(found.effects).take_front(5))
+    llvm::outs() << llvm::format("    %s %g to %g: %+.1f %%, %+.1f %%\n", effect.key.c_str(),
+                                 effect.low, effect.high, change(effect.atLow),
+                                 change(effect.atHigh));
 }
 
 void printTiming(const sim::LaunchReport &launch) {
@@ -188,8 +177,7 @@ void printReport(const sim::Report &report) {
   if (wantTime || wantSensitivity)
     for (const sim::LaunchReport &launch : report.launches) {
       printTiming(launch);
-      if (wantSensitivity)
-        printSensitivity(launch);
+      printSensitivity(launch);
     }
   for (const sim::FindingReport &finding : report.findings)
     llvm::outs() << "finding: " << finding.tool << ": " << finding.kind << ": " << finding.message
@@ -222,9 +210,6 @@ bool makeAlternatives(const machine::Machine &chip, std::vector<machine::Machine
     if (!setConstants(parts, alternatives.emplace_back(chip)))
       return false;
   }
-  for (const machine::Parameter &parameter : uncertain)
-    for (double end : {parameter.low, parameter.high})
-      machine::setParameter(alternatives.emplace_back(chip), parameter.key, end);
   return true;
 }
 
@@ -275,7 +260,9 @@ bool runLaunch(npu::LaunchOp launch, std::vector<Generated> &generated, HostValu
   sim::RunOptions options;
   options.time = wantTime || wantSensitivity || wantJson || timingOnly || !traceFile.empty();
   options.timeOnly = timingOnly;
-  options.alternatives = std::move(alternatives);
+  options.store = !alternatives.empty();
+  options.uncertain = uncertain;
+  options.isSensitivityWhole = wantSensitivity;
   options.trace = !traceFile.empty();
   options.check = wantCheck;
   options.numThreads = numThreads;
@@ -285,6 +272,17 @@ bool runLaunch(npu::LaunchOp launch, std::vector<Generated> &generated, HostValu
     options.delaySeed = uint64_t(delaySeed);
   sim::RunResult result = sim::run(program, tensors, scalars, chip, options);
   sim::addLaunch(report, program, result, options.time);
+  for (const machine::Machine &other : alternatives) {
+    sim::RunResult again;
+    if (!result.stored)
+      break;
+    if (std::string problem = sim::retime(program, *result.stored, other, again);
+        !problem.empty()) {
+      launch.emitError(problem);
+      return false;
+    }
+    report.launches.back().alternatives.push_back(sim::launchReport(program, again));
+  }
   if (!result.ok) {
     launch.emitError(result.error);
     return false;
@@ -343,10 +341,8 @@ int main(int argc, char **argv) {
   if (!setConstants(SmallVector<StringRef>(constantTexts.begin(), constantTexts.end()),
                     chip.machine))
     return kFailed;
-  if (wantSensitivity)
-    llvm::copy_if(chip.parameters, std::back_inserter(uncertain), [](const auto &parameter) {
-      return parameter.provenance != "measured" && parameter.low < parameter.high;
-    });
+  if (wantTime || wantSensitivity)
+    uncertain = machine::uncertainOf(chip);
   std::string problem;
   auto file = openInputFile(inputName, &problem);
   if (!file) {

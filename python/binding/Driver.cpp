@@ -105,6 +105,14 @@ nb::dict limits(const sim::Limits &value) {
   return result;
 }
 
+nb::dict sensitivity(const sim::Sensitivity &value) {
+  nb::dict result;
+  result["least_us"] = value.least;
+  result["most_us"] = value.most;
+  result["most"] = value.effects.empty() ? "" : value.effects.front().key;
+  return result;
+}
+
 nb::dict timing(const sim::LaunchReport &value) {
   nb::dict result;
   result["name"] = value.name;
@@ -127,6 +135,8 @@ nb::dict timing(const sim::LaunchReport &value) {
   result["line_cycles"] = lines;
   if (value.limits)
     result["limits"] = limits(*value.limits);
+  if (value.sensitivity)
+    result["sensitivity"] = sensitivity(*value.sensitivity);
   return result;
 }
 
@@ -246,7 +256,7 @@ nb::dict run(const Kernel &kernel, const nb::sequence &list, const std::string &
              const std::string &stage, bool time, bool check, std::optional<uint64_t> delaySeed,
              const std::string &traceFile, int numThreads, int mutant, bool holdProducer,
              int64_t maxInstructions, const std::string &data, const std::string &chip, bool json,
-             bool limits) {
+             bool limits, bool sensitivity) {
   if (engine != "simulator" && engine != "interpreter")
     throw nb::value_error("engine must be 'simulator' or 'interpreter'");
   driver::RunOptions options;
@@ -255,6 +265,7 @@ nb::dict run(const Kernel &kernel, const nb::sequence &list, const std::string &
   options.time = time;
   options.check = check;
   options.limits = limits;
+  options.sensitivity = sensitivity;
   options.delaySeed = delaySeed;
   options.traceFile = traceFile;
   options.numThreads = numThreads;
@@ -346,7 +357,7 @@ void defineDriver(nb::module_ &m) {
            "check"_a = false, "delay_seed"_a.none() = nb::none(), "trace_file"_a = "",
            "num_threads"_a = 0, "mutant"_a = -1, "hold_producer"_a = false,
            "max_instructions"_a = 0, "data"_a = "always", "chip"_a = "", "json"_a = false,
-           "limits"_a = false)
+           "limits"_a = false, "sensitivity"_a = false)
       .def("recompile", &recompile, "disable"_a,
            "The kernel with more stages switched off: as `compile` returns it.")
       .def("text", &Kernel::text)

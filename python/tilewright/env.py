@@ -11,8 +11,8 @@ DEFAULT_CHIP = "910b3"
 #: Everything that may stand behind the prefix. RUN: set by `tilewright run` for its children.
 VARIABLES = (
     *("CHIP", "OPT_LEVEL", "STRICT", "VERIFY_EACH", "DUMP_IR", "DISABLE", "ENGINE", "STAGE"),
-    *("MODE", "TIME", "CHECK", "DELAY", "TRACE", "NUM_THREADS", "MAX_INSTRUCTIONS", "RUN"),
-    *("CACHE", "CACHE_DIR", "CACHE_MB"),
+    *("MODE", "TIME", "SENSITIVITY", "CHECK", "DELAY", "TRACE", "NUM_THREADS", "RUN"),
+    *("MAX_INSTRUCTIONS", "CACHE", "CACHE_DIR", "CACHE_MB"),
 )
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"", "0", "false", "no", "off"}
@@ -88,6 +88,7 @@ class RunSettings:
     engine: str
     stage: str
     time: bool
+    sensitivity: bool  #: printed times say how far they hang on the chip's uncertain constants
     check: bool
     delay_seed: int | None
     trace_file: str
@@ -144,6 +145,7 @@ def run_settings() -> RunSettings:
         engine=_choice("ENGINE", ENGINES),
         stage=os.environ.get(PREFIX + "STAGE", ""),
         time=_flag("TIME"),
+        sensitivity=_flag("SENSITIVITY", default=True),
         check=_flag("CHECK"),
         delay_seed=_integer("DELAY", None),
         trace_file=os.environ.get(PREFIX + "TRACE", ""),

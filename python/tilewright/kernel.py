@@ -159,6 +159,7 @@ class Kernel:
         if chip and (problem := self.core.chip_problem(chip)):
             raise ArgumentError(f"kernel {self.name}: {problem}")
         options = {"chip": chip or "", "time": True, "check": check, "json": True}
+        options["sensitivity"] = env.run_settings().sensitivity
         if trace is not None:
             options["trace_file"] = os.fspath(trace)
 
@@ -317,6 +318,7 @@ class Kernel:
             "engine": engine,
             "stage": settings.stage if engine == "interpreter" else "",
             "time": time,
+            "sensitivity": settings.time and settings.sensitivity,
             "check": settings.check,
             "delay_seed": settings.delay_seed,
             "trace_file": trace_file,
@@ -338,6 +340,7 @@ class Kernel:
         simulated = options.get("engine") != "interpreter"
         if simulated and any(observer.wants_limits for observer in session.observers):
             options = {**options, "time": True, "limits": True}
+            options["sensitivity"] = settings.sensitivity
         for observer in session.observers:
             observer.before(self, arguments)
         report = self.core.run(

@@ -196,7 +196,8 @@ def test_text(tmp_path):
         "  arguments  A float16 (512, 512), B float16 (512, 512), C float16 (512, 512)",
     ]
     heads = [line.split()[0] for line in lines[3:]]
-    assert heads[:4] == ["time", "roofline", "bound", "pipes"]
+    assert heads[:5] == ["time", "range", "roofline", "bound", "pipes"]
+    assert "us over the uncertain constants; most: " in lines[4]
     assert heads.count("without") == len(_core.switch_names()) and heads[-1] == "decision"
     assert any("script.py:" in line for line in lines)
 

@@ -392,6 +392,30 @@ def test_tables(monkeypatch):
         result.rows("cores")
 
 
+def test_sensitivity(monkeypatch, capsys):
+    kernel = matmul()
+    result = kernel.simulate(timing_only=True)
+    (launch,) = result.launches
+    found = launch.sensitivity
+    assert found.least_us <= launch.core_us <= found.most_us and found.share == 1
+    reaches = [max(abs(us - launch.core_us) for us in effect.core_us) for effect in found.effects]
+    assert reaches == sorted(reaches, reverse=True) and reaches[-1] > 0
+    assert {us for effect in found.effects for us in effect.core_us} >= {
+        found.least_us,
+        found.most_us,
+    }
+    assert f"core {found}" in str(result) and found.effects[0].constant in str(found)
+    # Where times are printed; not where they are added up.
+    monkeypatch.setenv("TILEWRIGHT_TIME", "1")
+    kernel(*inputs())
+    assert f"\n      core {found}\n" in capsys.readouterr().err
+    monkeypatch.setenv("TILEWRIGHT_SENSITIVITY", "0")
+    kernel(*inputs())
+    assert "uncertain" not in capsys.readouterr().err
+    (launch,) = kernel.simulate(timing_only=True).launches
+    assert launch.sensitivity is None
+
+
 def test_trace(tmp_path):
     path = tmp_path / "trace.json"
     matmul().simulate(timing_only=True, trace=path)
@@ -404,7 +428,7 @@ def test_the_tool_prints_the_same_document(tmp_path):
     (tmp_path / "kernel.mlir").write_text(kernel.text("npu"))
     tool = ROOT / "build" / "bin" / "tilewright-sim"
     done = subprocess.run(
-        [tool, "kernel.mlir", "--timing-only", "--json"],
+        [tool, "kernel.mlir", "--timing-only", "--json", "--time"],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -6,7 +6,7 @@
 // One store: its rate is what matters, and constants that were read off a figure are not tried.
 
 // CHECK: time {{.*}} us
-// CHECK: sensitivity: {{[0-9.]+}} to {{[0-9.]+}} us, one constant at a time
+// CHECK: core {{[0-9.]+}} to {{[0-9.]+}} us over the uncertain constants; most: {{[a-z0-9_]+}}
 // CHECK-NOT: mmad_overhead
 // CHECK: mte3_rate_aiv 26 to 34: +{{[0-9.]+}} %, -{{[0-9.]+}} %
 // CHECK-NOT: fix_start

@@ -47,6 +47,7 @@ struct Kernel::Impl : Compiled {
   CompileOptions options;
   passes::PipelineOptions pipeline;
   machine::Machine chip;
+  std::vector<machine::Parameter> uncertain; ///< of the chip's constants
   std::string name;
   std::unique_ptr<HostProgram> host;
   CacheUse cacheUse = CacheUse::Off;
@@ -62,7 +63,8 @@ struct Kernel::Impl : Compiled {
                      const std::map<std::string, int64_t> &symbols, const RunOptions &run) const;
   RunReport runLaunches(const std::vector<Argument> &arguments,
                         const std::map<std::string, int64_t> &symbols, const RunOptions &run,
-                        const machine::Machine &where, bool hasData) const;
+                        const machine::Machine &where,
+                        const std::vector<machine::Parameter> &uncertain, bool hasData) const;
   int64_t scalarBits(size_t launch, const to_sim::ScalarSource &source,
                      const std::vector<Argument> &arguments,
                      const std::map<std::string, int64_t> &symbols) const;
@@ -122,11 +124,11 @@ sim::Mutation::Kind mutationOf(const sim::Program &program, sim::CoreKind core, 
 
 /// Loads a chip; says why it is none, or why a memory plan made for another one does not fit it.
 std::string planProblem(const std::vector<to_sim::LaunchProgram> &launches,
-                        const std::string &nameOrPath, machine::Machine &chip) {
-  machine::LoadResult loaded = machine::loadChip(nameOrPath);
+                        const std::string &nameOrPath, machine::LoadResult &loaded) {
+  loaded = machine::loadChip(nameOrPath);
   if (!loaded.error.empty())
     return loaded.error;
-  chip = std::move(loaded.machine);
+  const machine::Machine &chip = loaded.machine;
   for (const to_sim::LaunchProgram &launch : launches)
     for (const sim::BufferInfo &buffer : launch.program.buffers) {
       if (buffer.space == sim::Space::GM)
@@ -283,6 +285,7 @@ static CompileResult compileModule(std::shared_ptr<Shared> shared, OwningOpRef<M
     return result;
   }
   impl->chip = chip.machine;
+  impl->uncertain = machine::uncertainOf(chip);
   impl->built = module->clone();
   impl->final = std::move(module);
   impl->shared = std::move(shared);
@@ -352,7 +355,7 @@ RunReport Kernel::run(const std::vector<Argument> &arguments, const RunOptions &
 }
 
 std::string Kernel::chipProblem(const std::string &nameOrPath) const {
-  machine::Machine chip;
+  machine::LoadResult chip;
   return planProblem(impl->launches, nameOrPath, chip);
 }
 
@@ -417,7 +420,7 @@ RunReport Kernel::Impl::simulate(const std::vector<Argument> &arguments,
                                  const std::map<std::string, int64_t> &symbols,
                                  const RunOptions &run) const {
   RunReport refused;
-  machine::Machine other;
+  machine::LoadResult other;
   if (options.interpretOnly)
     refused.error = "kernel " + name + " was compiled for the interpreter alone";
   if (refused.error.empty() && !run.chip.empty()) {
@@ -426,21 +429,25 @@ RunReport Kernel::Impl::simulate(const std::vector<Argument> &arguments,
   refused.ok = refused.error.empty();
   if (!refused.ok)
     return refused;
-  const machine::Machine &where = run.chip.empty() ? chip : other;
+  const machine::Machine &where = run.chip.empty() ? chip : other.machine;
+  std::vector<machine::Parameter> unsure;
+  if (run.sensitivity)
+    unsure = run.chip.empty() ? uncertain : machine::uncertainOf(other);
   bool isTimed = run.time || !run.traceFile.empty();
   bool tryWithout =
       run.data != Data::Always && isTimed && !run.check && !run.delaySeed && run.mutant < 0;
   if (!tryWithout)
-    return runLaunches(arguments, symbols, run, where, true);
-  RunReport report = runLaunches(arguments, symbols, run, where, false);
+    return runLaunches(arguments, symbols, run, where, unsure, true);
+  RunReport report = runLaunches(arguments, symbols, run, where, unsure, false);
   return report.needsData && run.data == Data::WhenNeeded
-             ? runLaunches(arguments, symbols, run, where, true)
+             ? runLaunches(arguments, symbols, run, where, unsure, true)
              : report;
 }
 
 RunReport Kernel::Impl::runLaunches(const std::vector<Argument> &arguments,
                                     const std::map<std::string, int64_t> &symbols,
                                     const RunOptions &run, const machine::Machine &where,
+                                    const std::vector<machine::Parameter> &uncertain,
                                     bool hasData) const {
   RunReport report;
   report.kernel = name;
@@ -470,6 +477,7 @@ RunReport Kernel::Impl::runLaunches(const std::vector<Argument> &arguments,
     options.time = run.time || !run.traceFile.empty();
     options.timeOnly = !hasData;
     options.limits = run.limits;
+    options.uncertain = uncertain;
     options.check = run.check;
     options.trace = !run.traceFile.empty();
     options.delaySeed = run.delaySeed;

@@ -94,6 +94,7 @@ struct RunOptions {
   std::string stage; ///< interpreter: name of the pass after which the IR is taken; empty: as built
   bool time = false, check = false;
   bool limits = false;      ///< with `time`: lower bounds of each launch's time
+  bool sensitivity = false; ///< with `time`: how far it hangs on the chip's uncertain constants
   Data data = Data::Always; ///< simulator; with `check`, `delaySeed` or a mutant always
   std::string chip;         ///< simulator: run on this one instead, if the memory plan fits it
   std::optional<uint64_t> delaySeed;

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <sstream>
@@ -307,6 +308,22 @@ bool setParameter(Machine &machine, const std::string &key, double value) {
       },
       field->member);
   return true;
+}
+
+std::vector<Parameter> uncertainOf(const LoadResult &chip) {
+  // The clock is a setting of the board, which all times follow alike. Launch costs are told apart
+  // from core times; the others are for bounds and for the compiler.
+  static const std::set<std::string> notTimed = {"clock_mhz",     "launch_a",
+                                                 "launch_b",      "launch_a_warm",
+                                                 "launch_b_warm", "hbm_peak_bytes_per_cycle",
+                                                 "block_flag_ids"};
+  std::vector<Parameter> result;
+  std::copy_if(chip.parameters.begin(), chip.parameters.end(), std::back_inserter(result),
+               [&](const Parameter &parameter) {
+                 return parameter.provenance != "measured" && parameter.low < parameter.high &&
+                        !notTimed.count(parameter.key);
+               });
+  return result;
 }
 
 std::vector<std::string> chipNames() {

@@ -74,6 +74,9 @@ struct LoadResult {
   std::string error;
 };
 
+/// The constants of a chip that its core times hang on and that were not read off a figure.
+std::vector<Parameter> uncertainOf(const LoadResult &chip);
+
 /// Loads a chip by name ("910b3", case-blind, "Ascend910B3" works too) from the built-in files, or,
 /// when `nameOrPath` ends in .json, from that file. Unknown keys, missing keys and wrong types are
 /// errors that name the file and key.

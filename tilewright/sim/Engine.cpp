@@ -4,6 +4,7 @@
 #include "tilewright/sim/Clock.h"
 #include "tilewright/sim/EngineGroup.h"
 #include "tilewright/sim/Limits.h"
+#include "tilewright/sim/Retime.h"
 #include "tilewright/sim/Sensitivity.h"
 
 #include <algorithm>
@@ -375,11 +376,8 @@ RunResult tilewright::sim::run(const Program &program, const std::vector<TensorA
       result.sensitivity =
           sensitivityOf(program, records, chip, options.uncertain, result.timing.microseconds,
                         options.isSensitivityWhole ? SIZE_MAX : kSampledRecords);
-    for (const Machine &other : options.alternatives) {
-      RunResult timed;
-      timeLaunch(program, records, other, {}, timed);
-      result.alternatives.push_back(timed.timing);
-    }
+    if (options.store)
+      result.stored = std::make_shared<const StoredLaunch>(std::move(records), chip);
   } catch (const std::bad_alloc &) {
     result.ok = false;
     result.error = "out of memory";

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,9 +44,7 @@ struct RunOptions {
   bool check = false;  ///< happens-before checker, uninitialised reads, bounds
   bool limits = false; ///< with `time`: lower bounds of the time too
   bool trace = false;  ///< keep the clock's events for a trace file
-  /// With `time`: the same records are timed once more with each of these. They must agree with the
-  /// chip in what the program sees: core counts, sizes of memories, flags.
-  std::vector<machine::Machine> alternatives;
+  bool store = false;  ///< with `time`: keep what `retime` needs
   /// With `time`: constants of the chip that are uncertain, for RunResult::sensitivity; none: it is
   /// not found out.
   std::vector<machine::Parameter> uncertain;
@@ -150,10 +149,11 @@ struct RunResult {
   int32_t errorLocation = -1; ///< index into Program::locations
   bool needsData = false;     ///< the error is that times depend on data that a run would compute
   std::vector<Finding> findings;
-  Timing timing;                          ///< valid when asked for
-  std::vector<Timing> alternatives;       ///< in the order of RunOptions::alternatives
-  std::optional<Limits> limits;           ///< when asked for
-  std::optional<Sensitivity> sensitivity; ///< when asked for
+  Timing timing;                                     ///< valid when asked for
+  std::vector<Timing> alternatives;                  ///< in the order of RunOptions::alternatives
+  std::optional<Limits> limits;                      ///< when asked for
+  std::optional<Sensitivity> sensitivity;            ///< when asked for
+  std::shared_ptr<const struct StoredLaunch> stored; ///< when asked for
   std::vector<TraceCore> cores;
   std::vector<TraceEvent> trace;
   std::string printed;              ///< output of Print, in logical block order

@@ -31,6 +31,18 @@ Json findingJson(const FindingReport &finding) {
           {"count", finding.count}};
 }
 
+Json sensitivityJson(const Sensitivity &sensitivity) {
+  Json effects = Json::array();
+  for (const Sensitivity::Effect &effect : sensitivity.effects)
+    effects.push_back({{"constant", effect.key},
+                       {"range", {effect.low, effect.high}},
+                       {"core_us", {effect.atLow, effect.atHigh}}});
+  return {{"least_us", sensitivity.least},
+          {"most_us", sensitivity.most},
+          {"share", sensitivity.share},
+          {"effects", std::move(effects)}};
+}
+
 Json launchJson(const LaunchReport &launch) {
   Json pipes = Json::object();
   if (launch.aicCount)
@@ -53,42 +65,11 @@ Json launchJson(const LaunchReport &launch) {
                    {"hbm_bytes", launch.hbmBytes},
                    {"exchange_bytes", launch.exchangeBytes}}},
                  {"lines", std::move(lines)}};
+  if (launch.sensitivity)
+    result["sensitivity"] = sensitivityJson(*launch.sensitivity);
   for (const LaunchReport &other : launch.alternatives)
     result["alternatives"].push_back(launchJson(other));
   return result;
-}
-
-LaunchReport timingOf(const Program &program, const Timing &timing) {
-  LaunchReport launch;
-  launch.name = program.name;
-  launch.cycles = timing.cycles;
-  launch.microseconds = timing.microseconds;
-  launch.launchMicroseconds = timing.launchMicroseconds;
-  launch.launchWarmMicroseconds = timing.launchWarmMicroseconds;
-  launch.aicCount = timing.aicCount;
-  launch.aivCount = timing.aivCount;
-  double total = std::max(timing.cycles, 1.0);
-  for (unsigned pipe = 0; pipe < kNumPipes; ++pipe) {
-    launch.aicBusy[nameOf(Pipe(pipe))] = timing.aic[pipe].busyCycles / total;
-    launch.aivBusy[nameOf(Pipe(pipe))] = timing.aiv[pipe].busyCycles / total;
-  }
-  launch.gmReadBytes = timing.gmReadBytes;
-  launch.gmWriteBytes = timing.gmWriteBytes;
-  launch.hbmBytes = timing.hbmBytes;
-  launch.exchangeBytes = timing.workspaceReadBytes + timing.workspaceWriteBytes;
-  return launch;
-}
-
-LaunchReport timingOf(const Program &program, const RunResult &result) {
-  LaunchReport launch = timingOf(program, result.timing);
-  launch.limits = result.limits;
-  launch.events = result.timing.events;
-  for (const Timing &timing : result.alternatives)
-    launch.alternatives.push_back(timingOf(program, timing));
-  for (size_t index = 0; index < result.lineCycles.size(); ++index)
-    if (result.lineCycles[index] != 0)
-      launch.lineCycles.emplace_back(placeOf(program, int32_t(index)), result.lineCycles[index]);
-  return launch;
 }
 
 } // namespace
@@ -124,6 +105,34 @@ const char *tilewright::sim::toolOf(FindingKind kind) {
   return "unknown";
 }
 
+LaunchReport tilewright::sim::launchReport(const Program &program, const RunResult &result) {
+  const Timing &timing = result.timing;
+  LaunchReport launch;
+  launch.name = program.name;
+  launch.cycles = timing.cycles;
+  launch.microseconds = timing.microseconds;
+  launch.launchMicroseconds = timing.launchMicroseconds;
+  launch.launchWarmMicroseconds = timing.launchWarmMicroseconds;
+  launch.aicCount = timing.aicCount;
+  launch.aivCount = timing.aivCount;
+  double total = std::max(timing.cycles, 1.0);
+  for (unsigned pipe = 0; pipe < kNumPipes; ++pipe) {
+    launch.aicBusy[nameOf(Pipe(pipe))] = timing.aic[pipe].busyCycles / total;
+    launch.aivBusy[nameOf(Pipe(pipe))] = timing.aiv[pipe].busyCycles / total;
+  }
+  launch.gmReadBytes = timing.gmReadBytes;
+  launch.gmWriteBytes = timing.gmWriteBytes;
+  launch.hbmBytes = timing.hbmBytes;
+  launch.exchangeBytes = timing.workspaceReadBytes + timing.workspaceWriteBytes;
+  launch.limits = result.limits;
+  launch.sensitivity = result.sensitivity;
+  launch.events = result.timing.events;
+  for (size_t index = 0; index < result.lineCycles.size(); ++index)
+    if (result.lineCycles[index] != 0)
+      launch.lineCycles.emplace_back(placeOf(program, int32_t(index)), result.lineCycles[index]);
+  return launch;
+}
+
 void tilewright::sim::addLaunch(Report &report, const Program &program, const RunResult &result,
                                 bool isTimed) {
   for (const Finding &finding : result.findings)
@@ -141,7 +150,7 @@ void tilewright::sim::addLaunch(Report &report, const Program &program, const Ru
     return;
   }
   if (isTimed)
-    report.launches.push_back(timingOf(program, result));
+    report.launches.push_back(launchReport(program, result));
 }
 
 std::string tilewright::sim::toJson(const Report &report) {

@@ -42,6 +42,7 @@ struct LaunchReport {
   std::vector<LaunchReport> alternatives; ///< times with other constants, where asked for
   std::vector<std::pair<Place, uint64_t>> lineCycles; ///< busy cycles over all cores
   std::optional<Limits> limits;                       ///< when asked for; not part of the JSON
+  std::optional<Sensitivity> sensitivity;             ///< when asked for
 };
 
 /// One run of a kernel: all of its launches.
@@ -58,6 +59,9 @@ struct Report {
   std::string printed;
   uint64_t instructions = 0;
 };
+
+/// The times of a launch.
+LaunchReport launchReport(const Program &program, const RunResult &result);
 
 /// Adds one launch: its findings, and its times if it was timed.
 void addLaunch(Report &report, const Program &program, const RunResult &result, bool isTimed);

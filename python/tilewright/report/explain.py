@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import env
-from .session import busy_text, size_text
+from .session import busy_text, sensitivity_text, size_text
 
 SCHEMA = "tilewright.explanation"
 #: Version of the JSON form. It grows when a key goes away or changes its meaning.
@@ -98,6 +98,7 @@ def _launch_json(launch: dict[str, Any]) -> dict[str, Any]:
         "cycles": launch["cycles"],
         "core_us": core_us,
         "launch_us": launch["launch_microseconds"],
+        "sensitivity": launch.get("sensitivity"),
         "cores": {kind.upper(): launch[f"{kind}_count"] for kind in kinds},
         "utilisation": {kind.upper(): launch[f"{kind}_busy"] for kind in kinds},
         "roofline": {
@@ -168,6 +169,8 @@ def _launch_text(launch: dict[str, Any]) -> list[str]:
         f"  {'bound':<10} {bound['share']:.1%} reached: {bound['pipe']} is busy for "
         f"{bound['us']:.2f} us",
     ]
+    if sensitivity := entry["sensitivity"]:
+        rows.insert(1, f"  {'range':<10} core {sensitivity_text(**sensitivity)}")
     for kind, count in entry["cores"].items():
         rows.append(f"  {'pipes':<10} {count} {kind}: {busy_text(entry['utilisation'][kind])}")
     return rows

@@ -25,6 +25,36 @@ class LineCycles:
 
 
 @dataclass(frozen=True)
+class Effect:
+    """What one uncertain constant of the chip does: `core_us` at both ends of its `range`."""
+
+    constant: str
+    range: tuple[float, float]
+    core_us: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """How far a core time hangs on constants of the chip that were not read off a figure.
+
+    Each of them moves alone, from one end of its range to the other; `least_us` and `most_us` are
+    the extremes. `effects` are those that change the time, the strongest first. `share` of the
+    run's events, the first ones of each core, were timed again and stand for all.
+    """
+
+    least_us: float
+    most_us: float
+    share: float
+    effects: tuple[Effect, ...]
+
+    def __str__(self) -> str:
+        from .session import sensitivity_text
+
+        most = self.effects[0].constant if self.effects else ""
+        return sensitivity_text(self.least_us, self.most_us, most)
+
+
+@dataclass(frozen=True)
 class Launch:
     """Predicted times of one launch.
 
@@ -42,6 +72,7 @@ class Launch:
     utilisation: Mapping[str, Mapping[str, float]]
     traffic: Mapping[str, int]
     lines: tuple[LineCycles, ...]
+    sensitivity: Sensitivity | None = None
 
 
 @dataclass(frozen=True)
@@ -207,6 +238,10 @@ class SimulationResult:
             f"{self.kernel} on {self.chip}: core {self.core_us:.2f} us ({self.cycles:.0f} cycles), "
             f"launch {self.launch_us:.2f} us (predicted)"
         ]
+        for launch in self.launches:
+            if launch.sensitivity:
+                name = f"{launch.name} " if len(self.launches) > 1 else ""
+                rows.append(f"  {name}core {launch.sensitivity}")
         rows += [f"  {core}: {busy_text(pipes)}" for core, pipes in self.utilisation.items()]
         rows += [f"  {f.tool}: {f.message}" for f in self.findings]
         return "\n".join(rows)
@@ -218,7 +253,14 @@ def _location(entry: Any) -> Location | None:
 
 def _launch(entry: dict[str, Any]) -> Launch:
     lines = (LineCycles(_location(line["location"]), line["cycles"]) for line in entry["lines"])
-    return Launch(**{**entry, "lines": tuple(lines)})
+    found = {key: entry[key] for key in entry if key != "alternatives"}
+    if sensitivity := entry.get("sensitivity"):
+        effects = (
+            Effect(each["constant"], tuple(each["range"]), tuple(each["core_us"]))
+            for each in sensitivity["effects"]
+        )
+        found["sensitivity"] = Sensitivity(**{**sensitivity, "effects": tuple(effects)})
+    return Launch(**{**found, "lines": tuple(lines)})
 
 
 def _finding(entry: dict[str, Any]) -> Finding:

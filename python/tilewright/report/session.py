@@ -53,6 +53,8 @@ def launch_text(launch: Any) -> str:
         "cycles), "
         f"launch {launch['launch_microseconds']:.2f} us (predicted)"
     ]
+    if sensitivity := launch.get("sensitivity"):
+        lines.append("      core " + sensitivity_text(**sensitivity))
     for kind in ("aic", "aiv"):
         if launch[f"{kind}_count"] and launch[f"{kind}_busy"]:
             count = launch[f"{kind}_count"]
@@ -64,6 +66,12 @@ def launch_text(launch: Any) -> str:
     if parts:
         lines.append("      global memory: " + ", ".join(parts))
     return "\n".join(lines)
+
+
+def sensitivity_text(least_us: float, most_us: float, most: str) -> str:
+    """The range of a core time; `most` is the constant that moves it most, or empty."""
+    text = f"{least_us:.2f} to {most_us:.2f} us over the uncertain constants"
+    return f"{text}; most: {most}" if most else text
 
 
 def size_text(count: float) -> str:
