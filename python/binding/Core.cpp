@@ -180,7 +180,7 @@ void defineBuilder(nb::module_ &m) {
              return self.region(buffer, starts, stops, flags(scalars));
            })
       .def("set_pad", &KernelBuilder::setPad)
-      .def("copy", &KernelBuilder::copy)
+      .def("copy", &KernelBuilder::copy, nb::arg(), nb::arg(), nb::arg(), nb::arg("relu") = false)
       .def("fill", &KernelBuilder::fill)
       .def("gemm", &KernelBuilder::gemm, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
            nb::arg().none(), nb::arg())
@@ -200,6 +200,12 @@ void defineBuilder(nb::module_ &m) {
       .def("atomic_box", &KernelBuilder::atomicBox)
       .def("atomic_scalar", &KernelBuilder::atomicScalar)
       .def("quantifier", &KernelBuilder::quantifier)
+      .def("begin_scope", &KernelBuilder::beginScope)
+      .def("end_scope", &KernelBuilder::endScope)
+      .def("sub_core_id", &KernelBuilder::subCoreId)
+      .def("set_flag", &KernelBuilder::setFlag)
+      .def("barrier", &KernelBuilder::barrier)
+      .def("block_sync", &KernelBuilder::blockSync)
       .def("print_message", &KernelBuilder::printMessage)
       .def("print_box", &KernelBuilder::printBox)
       .def("print_scalar", &KernelBuilder::printScalar)

@@ -213,7 +213,8 @@ nb::tuple compiled(const driver::CompileResult &result) {
 
 nb::tuple compile(nb::handle module, const std::string &chip, int optLevel, bool strict,
                   bool verifyEach, const std::string &dumpDir, std::vector<std::string> disable,
-                  bool interpretOnly, const std::string &cacheFolder, uint64_t cacheBytes) {
+                  bool interpretOnly, bool manualSync, const std::string &cacheFolder,
+                  uint64_t cacheBytes) {
   driver::CompileOptions options;
   options.chip = chip;
   options.optLevel = optLevel;
@@ -222,6 +223,7 @@ nb::tuple compile(nb::handle module, const std::string &chip, int optLevel, bool
   options.dumpDir = dumpDir;
   options.disable = std::move(disable);
   options.interpretOnly = interpretOnly;
+  options.manualSync = manualSync;
   options.cacheFolder = cacheFolder;
   options.cacheBytes = cacheBytes;
   auto handle = takeModule(module);
@@ -393,8 +395,8 @@ void defineDriver(nb::module_ &m) {
       });
   m.def("compile", &compile, "module"_a, "chip"_a = "910b3", "opt_level"_a = 2, "strict"_a = false,
         "verify_each"_a = false, "dump_dir"_a = "", "disable"_a = std::vector<std::string>(),
-        "interpret_only"_a = false, "cache_folder"_a = "", "cache_bytes"_a = 0,
-        "Compiles a finished module: (Kernel or None, diagnostics).");
+        "interpret_only"_a = false, "manual_sync"_a = false, "cache_folder"_a = "",
+        "cache_bytes"_a = 0, "Compiles a finished module: (Kernel or None, diagnostics).");
   m.def(
       "chip_info",
       [](const std::string &nameOrPath) {

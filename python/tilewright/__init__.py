@@ -40,6 +40,7 @@ _NAMES = {
     "cdiv": "math",
     "next_power_of_2": "math",
     "DataType": "dtypes",
+    "tvm": "compat",
 }
 #: Modules that are also attributes; `jit` is a module that can be called as the decorator.
 _MODULES = (

@@ -46,16 +46,12 @@ def _choice(name: str, allowed: tuple[str, ...]) -> str:
     return text
 
 
-def _refuse_expert_mode() -> None:
-    """Every kernel is compiled in Developer mode, in which the Expert names that exist work too.
+def mode() -> str:
+    """TILEWRIGHT_MODE: with "developer" no kernel may decide about cores and order by itself.
 
-    TILELANG_ASCEND_MODE is not read: scripts set it, and their names say what they need.
+    TILELANG_ASCEND_MODE is not read: every name means the same in both modes.
     """
-    if _choice("MODE", MODES) == "expert":
-        raise ValueError(
-            f"{PREFIX}MODE='expert': Expert mode is not there yet; leave {PREFIX}MODE out, the "
-            "Expert names that exist work in every kernel (docs/expert-mode.md)"
-        )
+    return _choice("MODE", MODES)
 
 
 @dataclass(frozen=True)
@@ -69,6 +65,7 @@ class CompileSettings:
     dump_dir: str
     disable: tuple[str, ...]
     interpret_only: bool  #: nothing is compiled: the kernel is only interpreted as it was built
+    manual_sync: bool = False  #: the author orders the pipes; the compiler adds nothing
     chip_version: tuple[int, ...] = ()  #: changes with the contents of a chip file
 
 
@@ -98,7 +95,6 @@ class RunSettings:
 
 def compile_settings(strict: bool = False) -> CompileSettings:
     """The settings of now; `strict` is the kernel's own wish, which the environment may add to."""
-    _refuse_expert_mode()
     disable = os.environ.get(PREFIX + "DISABLE", "")
     interpreter = _choice("ENGINE", ENGINES) == "interpreter"
     chip = os.environ.get(PREFIX + "CHIP", "").strip() or DEFAULT_CHIP

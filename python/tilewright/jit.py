@@ -19,7 +19,7 @@ from .frontend import Built, EagerBuilt, EagerFunction, PrimFunc, deferred
 from .frontend.function import Macro, has_inner_prim_func, opens_kernel, plain
 from .kernel import Kernel, diagnostics_error
 from .language.builder import NoBuilderError
-from .options import check_pass_configs, output_positions
+from .options import check_pass_configs, output_positions, with_pass_configs
 
 _dumped: dict[tuple[str, str], int] = {}
 LAZY, EAGER = "lazy", "eager"
@@ -39,6 +39,7 @@ def compile_built(built: Built, name: str, settings: env.CompileSettings) -> Any
         verify_each=settings.verify_each,
         dump_dir=dump_dir,
         disable=list(settings.disable),
+        manual_sync=settings.manual_sync,
         interpret_only=settings.interpret_only,
         cache_folder=cache_folder,
         cache_bytes=cache_bytes,
@@ -87,7 +88,7 @@ def compile(
     count = len(func.names)
     scratch = output_positions(workspace_idx, count)
     outputs = output_positions(out_idx, count)
-    settings = env.compile_settings(strict)
+    settings = with_pass_configs(env.compile_settings(strict), pass_configs)
     core = compile_built(func.take((*outputs, *scratch)), func.__name__, settings)
     return Kernel(core, prim_func=func, out_idx=outputs)
 
@@ -221,7 +222,11 @@ class JITFunction:
                 f"{result!r}; it "
                 "must return a @T.prim_func, or be a kernel itself (`with T.Kernel(...)`)"
             )
-        options = {k: v for k, v in self.options.items() if k in ("workspace_idx", "strict")}
+        options = {
+            k: v
+            for k, v in self.options.items()
+            if k in ("workspace_idx", "strict", "pass_configs")
+        }
         return compile(result, out_idx=self.out_idx, **options)
 
     def _eager_call(self, args: Any, kwargs: Any) -> tuple[Kernel, list[Any]]:
@@ -246,7 +251,9 @@ class JITFunction:
         found = self._memo.get(key)
         if found is None:
             built = eager.build(fixed, sizes)
-            settings = env.compile_settings(self.options["strict"])
+            settings = with_pass_configs(
+                env.compile_settings(self.options["strict"]), self.pass_configs
+            )
             core = compile_built(built, self.function.__name__, settings)
             found = self._wrap(core, built)
             self._memo.put(key, found)

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
+
+from .env import CompileSettings
 
 #: Prefixes of the keys that TileLang defines; those that are not listed below are hints for GPUs.
 KNOWN_PREFIXES = ("tl.", "tir.", "npuir.", "cuda.", "tirx.", "s_tir.", "relax.", "disable_", "tvm.")
@@ -41,6 +44,23 @@ def check_pass_configs(configs: Mapping[Any, Any] | None) -> None:
         text = str(getattr(key, "value", key))
         if not text.startswith(KNOWN_PREFIXES):
             warnings.warn(f"pass option {text!r} is not known and has no effect", stacklevel=4)
+
+
+#: Pass options with a meaning here, and the stages that a value switches off.
+AUTO_SLOTS = "npuir.enable_auto_multi_buffer"
+MANUAL_SYNC = "npuir.disable_hivm_auto_inject_sync"
+
+
+def with_pass_configs(
+    settings: CompileSettings, configs: Mapping[Any, Any] | None
+) -> CompileSettings:
+    """The settings of one kernel: its pass options may leave slots or order to the author."""
+    given = {str(getattr(k, "value", k)): v for k, v in (configs or {}).items()}
+    disable = settings.disable
+    if not given.get(AUTO_SLOTS, True):
+        disable = (*disable, "pipeline")
+    manual = bool(given.get(MANUAL_SYNC, False))
+    return replace(settings, disable=disable, manual_sync=manual)
 
 
 def output_positions(out_idx: Any, count: int) -> tuple[int, ...]:

@@ -73,13 +73,13 @@ func.func @fixpipe_to_unified_buffer(%i: index, %n: index) {
 
 // -----
 
-#l1 = #npu.space<l1>
+#l0c = #npu.space<l0c>
 #gm = #npu.space<gm>
 
-func.func @store_from_l1(%A: memref<8xf32, #gm>, %i: index, %n: index) {
-  %x = npu.alloc "x" : memref<8xf32, #l1>
-  // expected-error@+1 {{'npu.store' op box 1 is in l1, allowed: ub}}
-  npu.store (%A[%i] [%n] : memref<8xf32, #gm>, %x[%i] [%n] : memref<8xf32, #l1>)
+func.func @store_from_l0c(%A: memref<8xf32, #gm>, %i: index, %n: index) {
+  %x = npu.alloc "x" : memref<8xf32, #l0c>
+  // expected-error@+1 {{'npu.store' op box 1 is in l0c, allowed: ub, l1}}
+  npu.store (%A[%i] [%n] : memref<8xf32, #gm>, %x[%i] [%n] : memref<8xf32, #l0c>)
   return
 }
 
@@ -135,7 +135,7 @@ func.func @no_such_space(%A: memref<8xf32, #npu.space<l2>>) {
 // -----
 
 func.func @no_such_pipe() {
-  // expected-error@+2 {{expected ::tilewright::npu::Pipe to be one of}}
+  // expected-error@+2 {{expected ::tilewright::Pipe to be one of}}
   // expected-error@+1 {{failed to parse Npu_PipeAttr parameter 'value'}}
   npu.barrier <MTE4>
   return

@@ -51,19 +51,18 @@ func.func @open_dims_sum(%A: memref<32x32xf32> {tile.name = "A"}, %m: index, %n:
 
 // -----
 
-// L1 is read by the cube only.
-#l1 = #tile.scope<l1>
+// L0A is read by the cube only.
+#l0a = #tile.scope<l0a>
 
-func.func @out_of_l1(%A: memref<32x16xf16> {tile.name = "A"}, %C: memref<32x16xf16> {tile.name = "C", tile.output}) {
+func.func @out_of_l0a(%A: memref<32x16xf16> {tile.name = "A"}, %C: memref<32x16xf16> {tile.name = "C", tile.output}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c16 = arith.constant 16 : index
   %c32 = arith.constant 32 : index
   tile.launch (%bx) in (%c1) {
-    %As = tile.alloc "As" : memref<32x16xf16, #l1>
-    tile.copy(%As[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #l1>, %A[%c0, %c0] [%c32, %c16] : memref<32x16xf16>)
-    // expected-error @below {{'tile.copy' op cannot store from l1}}
-    tile.copy(%C[%c0, %c0] [%c32, %c16] : memref<32x16xf16>, %As[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #l1>)
+    %As = tile.alloc "As" : memref<32x16xf16, #l0a>
+    // expected-error @below {{'tile.copy' op cannot store from l0a}}
+    tile.copy(%C[%c0, %c0] [%c32, %c16] : memref<32x16xf16>, %As[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #l0a>)
   }
   return
 }

@@ -210,12 +210,6 @@ def test_memo_sees_options(monkeypatch):
     assert uses_global(4) is not first
 
 
-def test_expert_mode_is_refused(monkeypatch):
-    monkeypatch.setenv("TILEWRIGHT_MODE", "expert")
-    with pytest.raises(ValueError, match="Expert mode is not there yet"):
-        uses_global(4)
-
-
 def test_clear_cache():
     first = uses_global(4)
     tilelang.cache.clear_cache()

@@ -175,22 +175,13 @@ def test_outside_a_kernel():
         T.alloc_shared((4,), "float32")
 
 
-def test_sub_core_is_refused():
-    def body(a, b):
-        with T.Kernel(1, is_npu=True) as (_, vid):
-            a[vid, 0] = 1
-
-    with pytest.raises(NotImplementedError, match="vector sub-core"):
-        build(body)
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [
         ("get_thread_binding", "GPU-only: .*use T.Parallel"),
         ("tma_copy", "GPU-only: .*use T.copy"),
         ("tcgen05_gemm", "GPU-only: .*use T.gemm"),
-        ("set_flag", "not supported yet; leave synchronisation"),
+        ("block_barrier", "not supported yet; use one launch per step"),
         ("call_extern", "foreign code cannot run"),
         ("alloc_sharde", "did you mean T.alloc_shared"),
     ],
@@ -203,7 +194,7 @@ def test_missing_name(name, message):
 def test_status_of_names():
     assert status.status("copy") == status.IMPLEMENTED
     assert status.status("use_swizzle") == status.HINT
-    assert status.status("Scope") == status.NOT_YET
+    assert status.status("block_barrier") == status.NOT_YET
     assert status.status("float8_e4m3fn") == status.NOT_YET
     assert status.status("shfl_xor") == status.GPU_ONLY
 

@@ -231,10 +231,16 @@ KernelBuilder::Impl::BoxOperands KernelBuilder::Impl::operands(ArrayRef<Resolved
 //===-- Copy and fill
 //----------------------------------------------------------------------------===//
 
-void KernelBuilder::copy(const Operand &src, const Operand &dst, const std::vector<Value> &size) {
+void KernelBuilder::copy(const Operand &src, const Operand &dst, const std::vector<Value> &size,
+                         bool relu) {
   Impl &b = *impl;
   b.requireLaunch("T.copy stands");
-  if (src.kind == Operand::Kind::Corner && dst.kind == Operand::Kind::Corner && size.empty()) {
+  if (relu &&
+      (b.scopeOf(src.buffer) != tile::Scope::L0C || b.scopeOf(dst.buffer) != tile::Scope::Global))
+    fail("relu on the way is a part of the move from T.alloc_L0C to global memory; the source is " +
+         b.describe(src.buffer) + ", the destination " + b.describe(dst.buffer));
+  if (src.kind == Operand::Kind::Corner && dst.kind == Operand::Kind::Corner && size.empty() &&
+      !relu) {
     b.store(b.load(src.buffer, src.starts), dst.buffer, dst.starts);
     return;
   }
@@ -245,7 +251,7 @@ void KernelBuilder::copy(const Operand &src, const Operand &dst, const std::vect
   if (auto found = b.pads.find(operands.buffers[1]); found != b.pads.end())
     pad = b.builder.getF64FloatAttr(found->second);
   b.verify(b.builder.create<tile::CopyOp>(b.location, operands.buffers, operands.offsets,
-                                          operands.sizes, pad));
+                                          operands.sizes, pad, relu));
 }
 
 void KernelBuilder::fill(const Operand &dst, const Value &value) {

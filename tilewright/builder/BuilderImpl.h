@@ -44,6 +44,12 @@ struct KernelBuilder::Impl {
     std::vector<Value> lanes, extents; ///< parallel: loop variables and their number of values
   };
 
+  /// Notes the kind of core that T.Scope names on the ops inside.
+  struct PlacingListener : mlir::OpBuilder::Listener {
+    std::vector<Core> scopes; ///< those open, outermost first
+    void notifyOperationInserted(mlir::Operation *op, mlir::OpBuilder::InsertPoint) override;
+  };
+
   const uint64_t id; ///< told apart from other builders
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
@@ -59,6 +65,7 @@ struct KernelBuilder::Impl {
   std::map<void *, std::vector<SizeTokens>> tensorShapes;
   llvm::DenseMap<mlir::Value, double> pads;
   std::vector<Frame> frames;
+  PlacingListener placing;
   llvm::DenseSet<mlir::Operation *>
       faulting; ///< reads and divisions that must not run when not wanted
   bool finished = false;
@@ -118,6 +125,11 @@ struct KernelBuilder::Impl {
   Frame popFrame(FrameKind kind, llvm::StringRef what);
   bool insideParallel() const;
   void noteBoxOp(); ///< a tile operation inside T.Parallel turns it into a loop
+
+  // The author's own order.
+  std::optional<Core> coreOfSync(llvm::ArrayRef<Pipe> pipes, const llvm::Twine &what);
+  mlir::Operation *place(mlir::Operation *op, Core core);
+  mlir::Value eventId(const Value &id, const llvm::Twine &what);
 
   // Boxes.
   ResolvedBox whole(const Buffer &buffer);

@@ -28,6 +28,7 @@ KernelBuilder::Impl::Impl(const std::string &name)
   context->loadDialect<tile::TileDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect,
                        func::FuncDialect, memref::MemRefDialect>();
   module = ModuleOp::create(location);
+  builder.setListener(&placing);
   builder.setInsertionPointToStart(module->getBody());
   function = builder.create<func::FuncOp>(location, name, builder.getFunctionType({}, {}));
   builder.setInsertionPointToStart(function.addEntryBlock());

@@ -160,7 +160,8 @@ public:
   void setPad(const Buffer &buffer, const Value &value);
 
   // Boxes. `size` is the list of sizes of the Ascend dialect, empty when not given.
-  void copy(const Operand &src, const Operand &dst, const std::vector<Value> &size);
+  void copy(const Operand &src, const Operand &dst, const std::vector<Value> &size,
+            bool relu = false);
   void fill(const Operand &dst, const Value &value);
   void gemm(const Operand &a, const Operand &b, const Operand &c, bool transposeA, bool transposeB,
             const std::optional<Value> &init, const std::vector<Value> &size);
@@ -182,6 +183,17 @@ public:
                     const std::vector<Value> &size);
   /// Whether any ("or") or all ("and") elements differ from 0.
   Value quantifier(const std::string &kind, const Operand &src);
+
+  // What an Expert author decides. `beginScope` takes "Cube" or "Vector", pipes are "PIPE_V" and
+  // the like.
+  void beginScope(const std::string &name);
+  void endScope();
+  Value subCoreId();
+  /// Sets event `id` from pipe `source` to pipe `target`, or waits for it.
+  void setFlag(const std::string &source, const std::string &target, const Value &id, bool isWait);
+  void barrier(const std::string &pipe);
+  /// Counts semaphore `id` of the other kind of core up, or waits for the own one.
+  void blockSync(const std::string &pipe, const Value &id, bool isWait);
 
   // Debugging.
   void printMessage(const std::string &message);

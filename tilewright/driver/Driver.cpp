@@ -90,7 +90,10 @@ passes::PipelineOptions pipelineOptions(const CompileOptions &options) {
   return result;
 }
 
-bool isSync(sim::Opcode op) {
+bool isSync(const sim::Insn &insn) {
+  sim::Opcode op = insn.op;
+  if ((op == sim::Opcode::BlockSet || op == sim::Opcode::BlockWait) && insn.p1 == sim::Pipe::All)
+    return false; // the end of a block
   return op == sim::Opcode::SetFlag || op == sim::Opcode::WaitFlag || op == sim::Opcode::Barrier ||
          op == sim::Opcode::BlockSet || op == sim::Opcode::BlockWait;
 }
@@ -104,7 +107,7 @@ void forEachSync(const std::vector<to_sim::LaunchProgram> &launches, Visit visit
       const sim::Program &program = launches[launch].program;
       const auto &code = (core == sim::CoreKind::AIC ? program.aic : program.aiv).code;
       for (size_t index = 0; index < code.size(); ++index)
-        if (isSync(code[index].op))
+        if (isSync(code[index]))
           visit(launch, core, index, code[index]);
     }
 }
@@ -314,6 +317,10 @@ CompileResult driver::compile(std::unique_ptr<builder::ModuleHandle> handle,
   shared->context = std::move(handle->context);
   shared->context->disableMultithreading();
   shared->context->printOpOnDiagnostic(false);
+  if (options.manualSync)
+    handle->module->walk([](tile::LaunchOp launch) {
+      launch->setAttr(tile::kManualSyncAttr, UnitAttr::get(launch.getContext()));
+    });
   return compileModule(shared, std::move(handle->module), options);
 }
 

@@ -45,6 +45,7 @@ struct CompileOptions {
   bool verifyEach = false;          ///< run the checkers after every pass
   std::string dumpDir;              ///< write the IR of every stage here when not empty
   bool interpretOnly = false;       ///< check and keep the tile IR only: for the interpreter
+  bool manualSync = false;          ///< the author orders the pipes; no stage adds to that
   std::vector<std::string> disable; ///< stages to switch off: "pipeline", "split-rows", ...
   std::string cacheFolder;          ///< of compiled kernels on disk; empty: none is used
   uint64_t cacheBytes = 0;          ///< what its entries may take together

@@ -7,6 +7,7 @@
 #include "tilewright/interp/Machine.h"
 #include "tilewright/interp/Print.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace mlir;
@@ -196,7 +197,17 @@ void runCopy(Machine &m, const Node &node, const BoxOperands &operands) {
   if (!m.charge(node, to.count))
     return;
   char *dense = readBox(m, 0, from, pad);
-  writeBox(to, converted(m, 1, from.kind(), dense, to.kind(), to.count));
+  Kind kind = from.kind();
+  if (cast<tile::CopyOp>(node.op).getRelu()) {
+    Kind wide = computeKind(kind);
+    dense = converted(m, 1, kind, dense, wide, from.count);
+    kind = wide;
+    dispatchCompute(kind, [&](auto tag) {
+      auto *values = reinterpret_cast<typename decltype(tag)::Type *>(dense);
+      std::transform(values, values + from.count, values, [](auto x) { return support::relu(x); });
+    });
+  }
+  writeBox(to, converted(m, 2, kind, dense, to.kind(), to.count));
 }
 
 void runFill(Machine &m, const Node &node, const BoxOperands &operands) {

@@ -183,7 +183,10 @@ void runLaunch(Machine &m, const Node &node) {
         m.block = {x, y, z};
         for (size_t dim = 0; dim < body.arguments.size(); ++dim)
           m.slot(body.arguments[dim]).setInteger(m.block[dim]);
-        m.run(body);
+        if (node.number)
+          runPrograms(m, node);
+        else
+          m.run(body);
       }
   m.inLaunch = false;
 }
@@ -274,6 +277,9 @@ ArrayRef<HandlerEntry> controlHandlers() {
       {"tile.symbol", runSymbol},
       {"tile.assert", runAssert},
       {"tile.advance", runNothing},
+      {"tile.set_flag", runNothing},
+      {"tile.wait_flag", runNothing},
+      {"tile.barrier", runNothing},
       {"tile.acquire", runAcquire},
       {"tile.publish", runNothing},
       {"tile.wait", runWait},

@@ -52,12 +52,20 @@ bool Buffer::allocate(int64_t copies) {
 
 Machine::Machine(const std::map<std::string, int64_t> &symbols, const Options &options,
                  Location location)
-    : outcome{true, "", location, ""}, symbols(symbols), maxSteps(options.maxSteps) {}
+    : shared(
+          std::make_shared<Shared>(Shared{Outcome{true, "", location, ""}, 0, options.maxSteps})),
+      outcome(shared->outcome), symbols(symbols) {}
+
+Machine::Machine(const Machine &parent, Core core, int64_t subCore)
+    : shared(parent.shared), outcome(shared->outcome), symbols(parent.symbols), inLaunch(true),
+      block(parent.block), depth(parent.depth), core(core), subCore(subCore) {}
 
 bool Machine::run(const Body &body) {
   for (const Node &node : body.nodes) {
-    steps += lanes ? lanes->active : 1;
-    if (steps > maxSteps)
+    if (core && node.core != Core::Both && node.core != *core)
+      continue;
+    shared->steps += lanes ? lanes->active : 1;
+    if (shared->steps > shared->maxSteps)
       charge(node, 0);
     else
       node.run(*this, node);
@@ -78,10 +86,11 @@ void Machine::fail(const Node &node, const Twine &message) {
 }
 
 bool Machine::charge(const Node &node, int64_t operations) {
-  steps += operations;
-  if (steps <= maxSteps)
+  shared->steps += operations;
+  if (shared->steps <= shared->maxSteps)
     return true;
-  fail(node, "gave up after " + Twine(maxSteps) + " element operations; does the kernel end?");
+  fail(node,
+       "gave up after " + Twine(shared->maxSteps) + " element operations; does the kernel end?");
   return false;
 }
 
@@ -162,7 +171,7 @@ Handler findHandler(StringRef opName) {
   static const llvm::StringMap<Handler> table = [] {
     llvm::StringMap<Handler> handlers;
     for (ArrayRef<HandlerEntry> entries :
-         {scalarHandlers(), controlHandlers(), laneHandlers(), boxHandlers()})
+         {scalarHandlers(), controlHandlers(), laneHandlers(), boxHandlers(), programHandlers()})
       for (const HandlerEntry &entry : entries)
         handlers[entry.name] = entry.handler;
     return handlers;

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 /// The running interpreter: values, buffers, lanes. What an op does stands in its handler; a
@@ -106,6 +107,7 @@ struct Node {
   llvm::SmallVector<uint32_t, 4> captured, variables;
   uint32_t firstSlot = 0, endSlot = 0; ///< slots defined inside the regions
   const FunctionPlan *callee = nullptr;
+  Core core = Core::Both; ///< in a launch divided by hand: who runs it
 };
 
 struct FunctionPlan {
@@ -120,10 +122,15 @@ struct Frame {
   std::vector<std::unique_ptr<Buffer>> buffers; ///< by slot of the result
 };
 
+class Programs;
+
 class Machine {
 public:
   Machine(const std::map<std::string, int64_t> &symbols, const Options &options,
           mlir::Location location);
+
+  /// A machine for the program of one core, which shares outcome and step limit with its parent.
+  Machine(const Machine &parent, Core core, int64_t subCore);
 
   /// Runs the nodes of a region; false once something failed.
   bool run(const Body &body);
@@ -155,17 +162,27 @@ public:
   /// True if scratch memories can grow to `bytes`.
   bool canHold(int64_t bytes) const;
 
-  Outcome outcome;
+private:
+  struct Shared {
+    Outcome outcome;
+    int64_t steps, maxSteps;
+  };
+  std::shared_ptr<Shared> shared;
+
+public:
+  Outcome &outcome;
   const std::map<std::string, int64_t> &symbols;
   Frame *frame = nullptr;
   LaneGroup *lanes = nullptr; ///< null outside tile.parallel
   int64_t lane = 0;           ///< for ops that run lane by lane
   bool inLaunch = false;
   std::array<int64_t, 3> block{};
-  int depth = 0; ///< of calls
+  int depth = 0;            ///< of calls
+  std::optional<Core> core; ///< runs the program of this kind of core only
+  int64_t subCore = 0;      ///< number of the vector core
+  Programs *programs = nullptr;
 
 private:
-  int64_t steps = 0, maxSteps;
   struct Scratch {
     std::unique_ptr<char, FreeDeleter> memory;
     int64_t capacity = 0;
@@ -185,6 +202,11 @@ llvm::ArrayRef<HandlerEntry> scalarHandlers();
 llvm::ArrayRef<HandlerEntry> controlHandlers();
 llvm::ArrayRef<HandlerEntry> laneHandlers();
 llvm::ArrayRef<HandlerEntry> boxHandlers();
+llvm::ArrayRef<HandlerEntry> programHandlers();
+
+/// Runs one block of a launch that is divided by hand: a program for each core, which take turns
+/// where one waits for another.
+void runPrograms(Machine &parent, const Node &launch);
 
 /// "(3, 4)".
 std::string textOf(llvm::ArrayRef<int64_t> numbers);

@@ -95,6 +95,10 @@ private:
              !llvm::all_of(op.getResultTypes(), isRunnable))
       node.run = refuseType;
     decode(op, node);
+    if (isDivided)
+      node.core = tile::coreOf(&op);
+    if (auto launch = dyn_cast<tile::LaunchOp>(op))
+      node.number = isDivided = tile::isDividedByHand(launch);
 
     node.firstSlot = plan.numSlots;
     for (Region &region : op.getRegions()) {
@@ -106,6 +110,8 @@ private:
         node.run = refuseRegion;
     }
     node.endSlot = plan.numSlots;
+    if (isa<tile::LaunchOp>(op))
+      isDivided = false;
     return node;
   }
 
@@ -138,6 +144,7 @@ private:
 
   Planner &planner;
   FunctionPlan &plan;
+  bool isDivided = false; ///< what is planned stands in a launch that is divided by hand
   DenseMap<Value, uint32_t> numbers;
 };
 

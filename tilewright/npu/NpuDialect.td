@@ -28,7 +28,7 @@ class Npu_EnumAttr<EnumAttrInfo info, string mnemonic> : EnumAttr<Npu_Dialect, i
 
 /// Memory space. `gm` is global memory; `workspace` is GM scratch owned by one core group; `reg` holds scalar variables.
 def Npu_SpaceAttr : Npu_EnumAttr<Npu_SpaceEnum, "space">;
-def Npu_PipeAttr : Npu_EnumAttr<Npu_PipeEnum, "pipe">;
+def Npu_PipeAttr : Npu_EnumAttr<Shared_PipeEnum, "pipe">;
 def Npu_CoreAttr : Npu_EnumAttr<Shared_CoreEnum, "core">;
 def Npu_ReduceAttr : Npu_EnumAttr<Shared_ReduceEnum, "reduce">;
 def Npu_RoundAttr : Npu_EnumAttr<Shared_RoundEnum, "round_mode">;

@@ -14,8 +14,4 @@ def Npu_SpaceEnum : Npu_Enum<"Space", "a memory of the NPU", [
   I32EnumAttrCase<"L0A", 3, "l0a">, I32EnumAttrCase<"L0B", 4, "l0b">, I32EnumAttrCase<"L0C", 5, "l0c">,
   I32EnumAttrCase<"UB", 6, "ub">, I32EnumAttrCase<"Reg", 7, "reg">]>;
 
-def Npu_PipeEnum : Npu_Enum<"Pipe", "an in-order instruction queue of a core", [
-  I32EnumAttrCase<"S", 0>, I32EnumAttrCase<"V", 1>, I32EnumAttrCase<"M", 2>, I32EnumAttrCase<"MTE1", 3>,
-  I32EnumAttrCase<"MTE2", 4>, I32EnumAttrCase<"MTE3", 5>, I32EnumAttrCase<"FIX", 6>, I32EnumAttrCase<"All", 7>]>;
-
 #endif

@@ -60,7 +60,7 @@ LogicalResult FixpipeOp::verify() {
   return verifySpaces(*this, {{Space::GM, Space::Workspace, Space::L1}, {Space::L0C}});
 }
 LogicalResult npu::StoreOp::verify() {
-  return verifySpaces(*this, {{Space::GM, Space::Workspace}, {Space::UB}});
+  return verifySpaces(*this, {{Space::GM, Space::Workspace}, {Space::UB, Space::L1}});
 }
 LogicalResult AtomicOp::verify() { return verifySpaces(*this, {{Space::GM}, {Space::UB}}); }
 LogicalResult FillOp::verify() { return verifySpaces(*this, {{Space::UB}}); }

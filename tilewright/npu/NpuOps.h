@@ -18,6 +18,14 @@
 
 namespace tilewright::npu {
 
+using tilewright::Pipe;
+using tilewright::stringifyPipe;
+using tilewright::symbolizePipe;
+
+} // namespace tilewright::npu
+
+namespace tilewright::npu {
+
 /// The memory of a buffer; memrefs without a memory space are GM.
 Space spaceOf(mlir::MemRefType type);
 Space spaceOf(mlir::Value buffer);
@@ -36,6 +44,8 @@ inline constexpr llvm::StringLiteral kCoreAttr = "npu.core"; ///< #npu.core on f
 inline constexpr llvm::StringLiteral kWorkspaceAttr =
     "npu.workspace"; ///< i64 on functions: bytes per core group
 inline constexpr llvm::StringLiteral kNameAttr = "npu.name"; ///< string, function arguments
+inline constexpr llvm::StringLiteral kManualSyncAttr =
+    "npu.manual_sync"; ///< unit on functions whose pipes only the author orders
 
 } // namespace tilewright::npu
 

@@ -66,6 +66,11 @@ def Npu_AdvanceOp : Npu_Op<"advance", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
 }
 
+def Npu_EndBlockOp : Npu_Op<"end_block", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "the cores of a group wait until all of them have done everything so far: the end of a block with orders of its own";
+  let assemblyFormat = "attr-dict";
+}
+
 //===--- Boxes -------------------------------------------------------------------------------------------------------===//
 
 /// An op over boxes on one pipe; operands as in the tile dialect, destination first.
@@ -111,7 +116,7 @@ def Npu_FixpipeOp : Npu_BoxOp<"fixpipe", "Pipe::FIX", WriteFirst> {
   let assemblyFormat = "custom<Boxes>($buffers, type($buffers), $offsets, $sizes) attr-dict";
 }
 def Npu_StoreOp : Npu_BoxOp<"store", "Pipe::MTE3", WriteFirst> {
-  let summary = "(dst GM, src UB): copy a box";
+  let summary = "(dst GM, src UB or L1): copy a box";
   let arguments = (ins Variadic<AnyMemRef>:$buffers, Variadic<Index>:$offsets, Variadic<Index>:$sizes);
   let assemblyFormat = "custom<Boxes>($buffers, type($buffers), $offsets, $sizes) attr-dict";
 }
@@ -209,21 +214,23 @@ class Npu_FlagOp<string mnemonic, string text> : Npu_Op<mnemonic, [MemoryEffects
   let summary = text;
   let description = [{
     Event `id` from pipe `source` to pipe `target`. With `rotate` the id is `id` plus the current slot of that buffer, so that
-    every slot has an event of its own; `slot` names a fixed slot offset (priming and draining).
+    every slot has an event of its own, or plus that number.
   }];
-  let arguments = (ins Npu_PipeAttr:$source, Npu_PipeAttr:$target, I64Attr:$id, Optional<AnyMemRef>:$rotate);
+  let arguments = (ins Npu_PipeAttr:$source, Npu_PipeAttr:$target, I64Attr:$id,
+                       Optional<AnyTypeOf<[AnyMemRef, Index]>>:$rotate);
   let assemblyFormat = "$source `to` $target `id` $id (`rotate` $rotate^ `:` type($rotate))? attr-dict";
 }
 def Npu_SetFlagOp : Npu_FlagOp<"set_flag", "`target` may go on once everything on `source` so far is done"> {
   let description = [{
     Event `id` from pipe `source` to pipe `target`. With `rotate` the id is `id` plus the current slot of that buffer, so that
-    every slot has an event of its own; `slot` names a fixed slot offset (priming and draining).
+    every slot has an event of its own, or plus that number.
 
     With `unit`, between M and FIX: the hardware's unit flag. The two pipes follow each other by blocks of 512 bytes: the
     next instruction of `target` may start when the last one of `source` has started, and ends after it. Everything but
     time is as without.
   }];
-  let arguments = (ins Npu_PipeAttr:$source, Npu_PipeAttr:$target, I64Attr:$id, Optional<AnyMemRef>:$rotate, UnitAttr:$unit);
+  let arguments = (ins Npu_PipeAttr:$source, Npu_PipeAttr:$target, I64Attr:$id,
+                       Optional<AnyTypeOf<[AnyMemRef, Index]>>:$rotate, UnitAttr:$unit);
   let hasVerifier = 1;
 }
 def Npu_WaitFlagOp : Npu_FlagOp<"wait_flag", "`target` waits for the event and clears it">;
@@ -236,8 +243,10 @@ def Npu_BarrierOp : Npu_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
 
 class Npu_BlockSyncOp<string mnemonic, string text> : Npu_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = text;
-  let arguments = (ins Npu_PipeAttr:$pipe, I64Attr:$id);
-  let assemblyFormat = "$pipe `id` $id attr-dict";
+  let description = [{ With `plus` the semaphore is `id` plus that number. }];
+  let arguments = (ins Npu_PipeAttr:$pipe, I64Attr:$id, Optional<Index>:$plus);
+  let assemblyFormat = "$pipe `id` $id (`plus` $plus^)? attr-dict";
+  let builders = [OpBuilder<(ins "::tilewright::npu::PipeAttr":$pipe, "::mlir::IntegerAttr":$id), [{ build($_builder, $_state, pipe, id, ::mlir::Value()); }]>];
 }
 def Npu_BlockSetOp : Npu_BlockSyncOp<"block_set", "after everything on `pipe`, count up the other cores' semaphore `id`">;
 def Npu_BlockWaitOp : Npu_BlockSyncOp<"block_wait", "`pipe` waits for semaphore `id` (the AIC for both AIVs) and counts it down">;

@@ -255,11 +255,11 @@ LogicalResult BoxLowering::lowerCopy(tile::CopyOp copy) {
   if (srcScope == tile::Scope::L0C) {
     unlessGone(loc, clipped, [&] {
       builder.create<npu::FixpipeOp>(loc, operands.buffers, operands.offsets, operands.sizes,
-                                     UnitAttr());
+                                     copy.getReluAttr());
     });
     return success();
   }
-  if (srcScope != tile::Scope::UB)
+  if (srcScope != tile::Scope::UB && srcScope != tile::Scope::L1)
     return copy.emitOpError("cannot store from ") << stringifyScope(srcScope);
   once(loc, split, [&] {
     unlessGone(loc, clipped, [&] {
@@ -491,6 +491,39 @@ void BoxLowering::lowerChannelEnd(Operation *op) {
   }
 }
 
+/// The author's orders, event by event.
+void BoxLowering::lowerSync(Operation *op) {
+  Location loc = op->getLoc();
+  auto pipe = [&](Pipe pipe) { return npu::PipeAttr::get(builder.getContext(), pipe); };
+  // A constant goes into the op.
+  IntegerAttr number = builder.getI64IntegerAttr(0);
+  Value rest;
+  if (op->getNumOperands() == 1) {
+    if (std::optional<int64_t> constant = constantOf(op->getOperand(0)))
+      number = builder.getI64IntegerAttr(*constant);
+    else
+      rest = mapped(op->getOperand(0));
+  }
+  TypeSwitch<Operation *>(op)
+      .Case([&](tile::SetFlagOp set) {
+        builder.create<npu::SetFlagOp>(loc, pipe(set.getSource()), pipe(set.getTarget()), number,
+                                       rest, UnitAttr());
+      })
+      .Case([&](tile::WaitFlagOp wait) {
+        builder.create<npu::WaitFlagOp>(loc, pipe(wait.getSource()), pipe(wait.getTarget()), number,
+                                        rest);
+      })
+      .Case([&](tile::BarrierOp barrier) {
+        builder.create<npu::BarrierOp>(loc, pipe(barrier.getPipe()));
+      })
+      .Case([&](tile::BlockSetOp set) {
+        builder.create<npu::BlockSetOp>(loc, pipe(set.getPipe()), number, rest);
+      })
+      .Case([&](tile::BlockWaitOp wait) {
+        builder.create<npu::BlockWaitOp>(loc, pipe(wait.getPipe()), number, rest);
+      });
+}
+
 LogicalResult BoxLowering::lower(Operation *op) {
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case<tile::CopyOp>([&](auto copy) { return lowerCopy(copy); })
@@ -517,5 +550,11 @@ LogicalResult BoxLowering::lower(Operation *op) {
         return success();
       })
       .Case<tile::SymbolOp>([&](auto) { return success(); })
+      .Case<tile::SubCoreIdOp>([&](tile::SubCoreIdOp id) {
+        mapping.map(id.getResult(), subCore ? subCore : zero);
+        return success();
+      })
+      .Case<tile::SetFlagOp, tile::WaitFlagOp, tile::BarrierOp, tile::BlockSetOp,
+            tile::BlockWaitOp>([&](auto sync) { return lowerSync(sync), success(); })
       .Default([&](Operation *other) { return other->emitOpError("has no form on the NPU"); });
 }

@@ -83,6 +83,7 @@ private:
   void lowerLoad(tile::LoadOp load);
   void lowerStore(tile::StoreOp store);
   void lowerChannelEnd(mlir::Operation *op);
+  void lowerSync(mlir::Operation *op);
   mlir::Value inBounds(mlir::Value buffer, mlir::ValueRange tileIndices);
   void fillPlace(mlir::Location loc, const Place &place, mlir::Value value);
   /// Runs `body` on one vector core only, when the work is done by both.

@@ -36,8 +36,9 @@ public:
     lowering.zero = builder.create<arith::ConstantIndexOp>(loc, 0);
     auto first = builder.create<npu::CoreIdOp>(loc, builder.getIndexType());
     hostScalars.setInsertionPoint(first);
+    bool isCut = tile::usesSubCoreId(launch); // by hand
     if (lowering.mixed && lowering.core == Core::AIV) {
-      lowering.parts = 2;
+      lowering.parts = isCut ? 1 : 2;
       lowering.subCore = builder.create<npu::SubCoreIdOp>(loc, builder.getIndexType());
     }
     if (auto parts = launch->getAttrOfType<IntegerAttr>(tile::kPartsAttr))
@@ -51,8 +52,8 @@ public:
     for (Value extent : ArrayRef(grid).drop_front())
       total = builder.create<arith::MulIOp>(loc, total, extent);
     Value parts;
-    if (!lowering.mixed && lowering.parts > 1) {
-      parts = builder.create<arith::ConstantIndexOp>(loc, lowering.parts);
+    if (int64_t runs = isCut ? 2 : lowering.parts; !lowering.mixed && runs > 1) {
+      parts = builder.create<arith::ConstantIndexOp>(loc, runs);
       total = builder.create<arith::MulIOp>(loc, total, parts);
     }
     primeChannels(/*prime=*/true);
@@ -74,6 +75,9 @@ public:
     }
     if (failed(convert(launch.getBody().front())))
       return failure();
+    // The author's orders are those of one block; the next one starts when all of it is done.
+    if (tile::isDividedByHand(launch) || tile::isOrderedByHand(launch))
+      builder.create<npu::EndBlockOp>(loc);
     builder.setInsertionPointAfter(blocks);
     primeChannels(/*prime=*/false);
     builder.create<func::ReturnOp>(loc);
@@ -174,7 +178,7 @@ Value CoreProgram::materialize(Value value) {
 
 namespace {
 
-/// An op that both vector cores run when the first does all the work: channel ends, scalar
+/// An op that both vector cores run when the first does all the work: orders, channel ends, scalar
 /// variables, which may steer channel ends, what holds such an op, and scalars.
 bool isForBothCores(Operation &op) {
   if (op.getNumResults() != 0 || op.hasTrait<OpTrait::IsTerminator>())
@@ -182,7 +186,9 @@ bool isForBothCores(Operation &op) {
   WalkResult found = op.walk([](Operation *inner) {
     auto store = dyn_cast<tile::StoreOp>(inner);
     bool isScalar = store && tile::scopeOf(store.getBuffer()) == tile::Scope::Local;
-    return isScalar || isa<tile::AcquireOp, tile::PublishOp, tile::WaitOp, tile::ReleaseOp>(inner)
+    return isScalar || isa<tile::AcquireOp, tile::PublishOp, tile::WaitOp, tile::ReleaseOp,
+                           tile::SetFlagOp, tile::WaitFlagOp, tile::BarrierOp, tile::BlockSetOp,
+                           tile::BlockWaitOp>(inner)
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });
@@ -302,6 +308,21 @@ struct ConvertTileToNpuPass : passes::impl::ConvertTileToNpuBase<ConvertTileToNp
   }
 
 private:
+  /// True if the author orders the pipes of this kind of core: by flags of his own, or by the wish
+  /// that nobody else does.
+  static bool isOrderedByHand(tile::LaunchOp launch, Core core) {
+    if (launch->hasAttr(tile::kManualSyncAttr))
+      return true;
+    return launch
+        .walk([&](Operation *op) {
+          auto on = op->getAttrOfType<tile::CoreAttr>(tile::kCoreAttr);
+          return isa<tile::SetFlagOp, tile::WaitFlagOp>(op) && on && on.getValue() == core
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
   /// Global memrefs of host functions take the npu dialect's space.
   void useNpuSpaces(func::FuncOp function) {
     SmallVector<Type> inputs;
@@ -327,7 +348,9 @@ private:
         vector |= core.getValue() == Core::AIV;
       }
     });
-    Value shared = cube && vector ? tensorSharedByVectorCores(launch) : Value();
+    Value shared = cube && vector && !tile::usesSubCoreId(launch)
+                       ? tensorSharedByVectorCores(launch)
+                       : Value();
     if (shared) {
       remark(launch, "convert-tile-to-npu", "fallback")
           << "one of the two vector cores does all the vector work: rows of '"
@@ -358,6 +381,8 @@ private:
           module.create<func::FuncOp>(launch.getLoc(), name, module.getFunctionType(types, {}));
       function.setPrivate();
       function->setAttr(npu::kCoreAttr, npu::CoreAttr::get(&getContext(), core));
+      if (isOrderedByHand(launch, core))
+        function->setAttr(npu::kManualSyncAttr, module.getUnitAttr());
       Block *entry = function.addEntryBlock();
       IRMapping mapping;
       for (auto [index, operand] : llvm::enumerate(operands)) {

@@ -165,6 +165,11 @@ struct InsertSync : passes::impl::NpuInsertSyncBase<InsertSync> {
           << maxIds;
       return signalPassFailure();
     }
+    if (function->hasAttr(kManualSyncAttr)) {
+      remark(function, kPass, "missed")
+          << "@" << function.getName() << " is left as it is: its author orders the pipes";
+      return;
+    }
     Operation *manual = nullptr;
     function.walk([&](Operation *op) {
       if (isSync(*op) && !manual)

@@ -289,6 +289,8 @@ private:
     for (bool useBanks : {true, false})
       if (int64_t end = placeApart(tiles, memory, useBanks); end <= memory.capacity)
         return end;
+    if (function->hasAttr(npu::kManualSyncAttr)) // whose flags would not know of shared memory
+      return placeApart(tiles, memory, /*useBanks=*/false);
     int64_t least = placeBest(tiles, memory);
     if (least > memory.capacity)
       return least;

@@ -52,6 +52,8 @@ int64_t wantedSlots(Block *block) {
 struct TilePipelineBuffersPass : passes::impl::TilePipelineBuffersBase<TilePipelineBuffersPass> {
   void runOnOperation() override {
     getOperation().walk([&](AllocOp alloc) {
+      if (isOrderedByHand(alloc->getParentOfType<LaunchOp>()))
+        return; // the author's flags know of one slot
       Scope scope = scopeOf(alloc);
       if (scope == Scope::Workspace)
         alloc.setSlots(channelSlots(alloc));

@@ -34,7 +34,8 @@ bool isFlexibleWrite(AccessInterface op, unsigned box) {
 
 /// What the fixpipe converts on the way out of an accumulator.
 bool canFixpipe(Type from, Type to) {
-  return from == to || (from.isF32() && (to.isF16() || to.isBF16()));
+  return from == to || (from.isF32() && (to.isF16() || to.isBF16())) ||
+         (from.isInteger(32) && to.isInteger(8));
 }
 
 /// The op fills the whole tile out of an accumulator, which the cube can do into L1.
@@ -233,6 +234,11 @@ LogicalResult Placer::legalize(CopyOp copy) {
   if (fixpipe || (srcType == dstType && !(isGlobal(dst.buffer) && isGlobal(src.buffer)) &&
                   srcScope != Scope::L0C))
     return success();
+  if (copy.getRelu())
+    return copy.emitError("relu on the way out of '")
+           << nameOf(src.buffer) << "' goes with a move of " << srcType
+           << " to it or to a narrower "
+           << "type that the fixpipe knows, not to " << dstType;
   if (isCubeScope(dstScope))
     return copy.emitOpError("loads ") << srcType << " into the " << dstType << " operand '"
                                       << nameOf(dst.buffer) << "' of a product";

@@ -94,8 +94,9 @@ public:
     SmallVector<CopyOp> handovers;
     WalkResult result = launch.walk([&](AccessInterface op) {
       Sides sides = sidesOf(op);
-      usesCube |= sides.cube;
-      usesVector |= sides.vector;
+      auto placed = op->getAttrOfType<CoreAttr>(kPlacedAttr);
+      usesCube |= sides.cube || (placed && placed.getValue() == Core::AIC);
+      usesVector |= sides.vector || (placed && placed.getValue() == Core::AIV);
       if (!sides.cube || !sides.vector)
         return WalkResult::advance();
       auto copy = dyn_cast<CopyOp>(op.getOperation());
@@ -106,18 +107,21 @@ public:
       handovers.push_back(copy);
       return WalkResult::advance();
     });
-    if (result.wasInterrupted())
+    if (result.wasInterrupted() || failed(checkDivision(handovers)))
       return failure();
     for (CopyOp copy : handovers)
       insertChannel(copy);
-    launch.walk([&](Operation *op) { label(op); });
-    return failure(failed(checkScalars()) || failed(checkGlobals()));
+    result = launch.walk([&](Operation *op) {
+      return failed(label(op)) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    return failure(result.wasInterrupted() || failed(checkScalars()) || failed(checkGlobals()));
   }
 
 private:
   void setCore(Operation *op, Core core) { op->setAttr(kCoreAttr, CoreAttr::get(context, core)); }
   void insertChannel(CopyOp copy);
-  void label(Operation *op);
+  LogicalResult label(Operation *op);
+  LogicalResult checkDivision(ArrayRef<CopyOp> handovers);
   LogicalResult checkScalars();
   LogicalResult checkGlobals();
 
@@ -163,27 +167,62 @@ void Splitter::insertChannel(CopyOp copy) {
   copy.erase();
 }
 
-/// Ops on on-chip tiles run where the tiles are; what only touches global memory runs with the
-/// vector work.
-void Splitter::label(Operation *op) {
+/// Where the author divides the work, no channel may come between his signals; and signals need two
+/// sides.
+LogicalResult Splitter::checkDivision(ArrayRef<CopyOp> handovers) {
+  if (!isDividedByHand(launch))
+    return success();
+  if (!handovers.empty()) {
+    CopyOp copy = handovers.front();
+    return copy->emitError("'")
+           << nameOf(copy.getBox(1).buffer)
+           << "' would go from one kind of core to the other here, "
+           << "in a kernel that divides its work by hand; store it in a global tensor, and load it "
+              "there after T.sync_block_set and T.sync_block_wait";
+  }
+  WalkResult result = launch.walk([&](Operation *op) {
+    if (!isa<BlockSetOp, BlockWaitOp>(op) || (usesCube && usesVector))
+      return WalkResult::advance();
+    op->emitError("signals go between the cube core and the vector cores, and this kernel has no "
+                  "work for the ")
+        << (usesCube ? "vector cores" : "cube core") << "; use T.set_flag and T.wait_flag";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// Ops on on-chip tiles run where the tiles are; what only touches global memory runs where the
+/// author said, else with the vector work.
+LogicalResult Splitter::label(Operation *op) {
+  auto placed = op->getAttrOfType<CoreAttr>(kPlacedAttr);
+  auto run = [&](Core core) {
+    setCore(op, placed ? placed.getValue() : core);
+    return success();
+  };
+  if (isa<SetFlagOp, WaitFlagOp, tile::BarrierOp, BlockSetOp, BlockWaitOp>(op))
+    return run(Core::Both);
   if (isa<AcquireOp, PublishOp, WaitOp, ReleaseOp>(op))
-    return setCore(op, cast<CoreAttr>(op->getAttr("core")).getValue());
+    return run(cast<CoreAttr>(op->getAttr("core")).getValue());
   Core scalarSide = usesVector || !usesCube ? Core::AIV : Core::AIC;
   if (isa<AssertOp>(op))
-    return setCore(op, scalarSide);
+    return run(scalarSide);
   auto access = dyn_cast<AccessInterface>(op);
   if (!access)
-    return;
+    return success();
   Sides sides = sidesOf(access);
-  if (sides.cube)
-    return setCore(op, Core::AIC);
-  if (sides.vector)
-    return setCore(op, Core::AIV);
+  if (sides.cube || sides.vector) {
+    Core core = sides.cube ? Core::AIC : Core::AIV;
+    if (placed && placed.getValue() != core)
+      return op->emitError("stands in T.Scope(\"")
+             << (sides.cube ? "Vector" : "Cube") << "\") but needs the "
+             << (sides.cube ? "cube" : "vector") << " core, which holds its tiles";
+    return run(core);
+  }
   if (auto load = dyn_cast<tile::LoadOp>(op))
-    return setCore(op, Core::Both);
+    return run(Core::Both);
   if (auto store = dyn_cast<tile::StoreOp>(op); store && scopeOf(store.getBuffer()) == Scope::Local)
-    return setCore(op, Core::Both);
-  setCore(op, scalarSide);
+    return run(Core::Both);
+  return run(scalarSide);
 }
 
 /// Follows one op: what it computes from followed values, and what it steers, is followed too.
@@ -263,6 +302,8 @@ LogicalResult Splitter::checkScalars() {
 
 /// A tensor written by one kind of core and touched by the other has no order between the two.
 LogicalResult Splitter::checkGlobals() {
+  if (isDividedByHand(launch)) // the author's signals do
+    return success();
   struct Users {
     Operation *first[2] = {nullptr, nullptr}, *writer[2] = {nullptr, nullptr};
   };

@@ -80,6 +80,8 @@ struct TileSplitLiveRangesPass : passes::impl::TileSplitLiveRangesBase<TileSplit
   void runOnOperation() override {
     SmallVector<AllocOp> work;
     getOperation().walk([&](AllocOp alloc) {
+      if (isOrderedByHand(alloc->getParentOfType<LaunchOp>()))
+        return; // the author's flags speak of the tiles as they are
       if (scopeOf(alloc) == Scope::L1 || scopeOf(alloc) == Scope::UB)
         work.push_back(alloc);
     });

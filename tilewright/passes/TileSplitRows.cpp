@@ -221,8 +221,8 @@ struct TileSplitRowsPass : passes::impl::TileSplitRowsBase<TileSplitRowsPass> {
           vector |= core.getValue() == Core::AIV;
         }
       });
-      if (!vector)
-        return;
+      if (!vector || usesSubCoreId(launch) || isOrderedByHand(launch))
+        return; // what is not cut, or cut by the author
       RowLattice lattice(launch);
       if (!cube) {
         std::string why = cutBlocks(launch, lattice, loaded.machine);

@@ -19,7 +19,7 @@ namespace tilewright::sim {
 namespace {
 
 constexpr unsigned kAll = static_cast<unsigned>(Pipe::All);
-constexpr unsigned kFlagIds = kMaxFlagIds; ///< per pair of cores; larger ids share places
+constexpr unsigned kFlagIds = kBlockSignals; ///< per pair of cores; larger ids share places
 
 unsigned index(Pipe pipe) { return static_cast<unsigned>(pipe); }
 

@@ -413,8 +413,8 @@ void Group::forEachCounter(const CoreRun &core, bool isSet, int64_t id, Fn fn) {
 }
 
 std::optional<CoreStatus> Group::blockSet(CoreRun &core, const Insn &insn, bool isDropped) {
-  int64_t id = flagId(core, insn);
-  if (id < 0 || id >= launch.chip.blockFlagIds || id >= kMaxFlagIds)
+  int64_t id = signalId(core, insn);
+  if (!isSignalId(insn, id))
     return fail(core, FindingKind::OutOfBounds, insn.location,
                 "cross-core id " + std::to_string(id) + " is outside 0.." +
                     std::to_string(launch.chip.blockFlagIds - 1) + " (" +
@@ -442,7 +442,7 @@ std::optional<CoreStatus> Group::blockSet(CoreRun &core, const Insn &insn, bool 
 
 bool Group::canPassBlockWait(const CoreRun &core) {
   const Insn &insn = core.program->code[core.vm.pc];
-  int64_t id = flagId(core, insn);
+  int64_t id = signalId(core, insn);
   bool isOpen = cores.size() > 1;
   forEachCounter(core, false, id,
                  [&](BlockCounter &counter) { isOpen = isOpen && counter.open > 0; });
@@ -454,8 +454,8 @@ std::optional<CoreStatus> Group::blockWait(CoreRun &core, const Insn &insn) {
   bool isHeld = isDropped && launch.options.mutation->kind == Mutation::Kind::HoldProducer;
   if (isDropped && !isHeld)
     return std::nullopt;
-  int64_t id = flagId(core, insn);
-  if (id < 0 || id >= launch.chip.blockFlagIds || id >= kMaxFlagIds)
+  int64_t id = signalId(core, insn);
+  if (!isSignalId(insn, id))
     return fail(core, FindingKind::OutOfBounds, insn.location,
                 "cross-core id " + std::to_string(id) + " is outside 0.." +
                     std::to_string(launch.chip.blockFlagIds - 1) + " (" +
@@ -499,9 +499,13 @@ void Group::finish() {
         continue;
       isDone = false;
       const Insn &insn = core.program->code[core.vm.pc];
-      waits += (first ? "; " : "") + coreName(core) + " waits in block_wait id " +
-               std::to_string(flagId(core, insn)) + " on " + nameOf(insn.p0) + " (" +
-               locationText(launch.program, insn.location) + ")";
+      waits += (waits.empty() ? "" : "; ") + coreName(core);
+      if (insn.p1 == Pipe::All) {
+        waits += " waits at the end of the block";
+        continue;
+      }
+      waits += " waits in block_wait id " + std::to_string(flagId(core, insn)) + " on " +
+               nameOf(insn.p0) + " (" + locationText(launch.program, insn.location) + ")";
       if (first)
         continue;
       first = &core;

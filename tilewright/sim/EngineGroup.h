@@ -111,7 +111,7 @@ public:
 private:
   const Launch &launch;
   GroupScratch &scratch;
-  BlockCounter toAiv[2][kMaxFlagIds], toAic[2][kMaxFlagIds];
+  BlockCounter toAiv[2][kBlockSignals], toAic[2][kBlockSignals];
   HappensBefore *order = nullptr; ///< when something asks for it
   std::unique_ptr<Delay> delay;
 
@@ -140,6 +140,13 @@ private:
   bool isMutated(const CoreRun &core, const Insn &insn) const;
   int64_t flagId(const CoreRun &core, const Insn &insn) const {
     return insn.a >= 0 ? core.vm.regs[insn.a] : insn.imm;
+  }
+  /// Number of a cross-core signal.
+  int64_t signalId(const CoreRun &core, const Insn &insn) const {
+    return insn.p1 == Pipe::All ? kEndOfBlock : flagId(core, insn);
+  }
+  bool isSignalId(const Insn &insn, int64_t id) const {
+    return insn.p1 == Pipe::All || (id >= 0 && id < launch.chip.blockFlagIds && id < kMaxFlagIds);
   }
   void recordScalarWork(CoreRun &core);
   void recordIssue(CoreRun &core, Prepared &prepared);

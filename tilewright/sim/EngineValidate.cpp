@@ -62,6 +62,7 @@ bool spaceAllowed(TileOp op, unsigned index, Space space) {
   case TileOp::Fixpipe:
     return index == 0 ? space == Space::GM || space == Space::L1 : space == Space::L0C;
   case TileOp::Store:
+    return index == 0 ? space == Space::GM : space == Space::UB || space == Space::L1;
   case TileOp::AtomicAdd:
   case TileOp::AtomicMax:
   case TileOp::AtomicMin:

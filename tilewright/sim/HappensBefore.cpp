@@ -4,7 +4,7 @@
 using namespace tilewright::sim;
 
 HappensBefore::HappensBefore(int numAivs, int maxOutstanding)
-    : signals(size_t(4) * kMaxFlagIds), numAivs(numAivs), maxOutstanding(maxOutstanding) {}
+    : signals(size_t(4) * kBlockSignals), numAivs(numAivs), maxOutstanding(maxOutstanding) {}
 
 void HappensBefore::reset() {
   lanes = {};
@@ -160,10 +160,10 @@ bool HappensBefore::blockSet(int core, Pipe pipe, int id, int32_t location, bool
   int lane = laneOf(core, pipe);
   joinScalar(lane);
   if (core != 0)
-    return push(signals[size_t(1 + core) * kMaxFlagIds + size_t(id)], lane, location, isGhost);
+    return push(signals[size_t(1 + core) * kBlockSignals + size_t(id)], lane, location, isGhost);
   bool overflow = false;
   for (int aiv = 0; aiv < numAivs; ++aiv)
-    overflow |= push(signals[size_t(aiv) * kMaxFlagIds + size_t(id)], lane, location, isGhost);
+    overflow |= push(signals[size_t(aiv) * kBlockSignals + size_t(id)], lane, location, isGhost);
   return overflow;
 }
 
@@ -171,9 +171,9 @@ void HappensBefore::blockWait(int core, Pipe pipe, int id, int32_t location, boo
   int lane = laneOf(core, pipe);
   joinScalar(lane);
   if (core != 0) {
-    pop(signals[size_t(core - 1) * kMaxFlagIds + size_t(id)], lane, location, isGhost);
+    pop(signals[size_t(core - 1) * kBlockSignals + size_t(id)], lane, location, isGhost);
     return;
   }
   for (int aiv = 0; aiv < numAivs; ++aiv)
-    pop(signals[size_t(2 + aiv) * kMaxFlagIds + size_t(id)], lane, location, isGhost);
+    pop(signals[size_t(2 + aiv) * kBlockSignals + size_t(id)], lane, location, isGhost);
 }

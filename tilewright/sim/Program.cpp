@@ -83,7 +83,8 @@ std::string insnText(const Program &program, const Insn &insn) {
     return text + " " + nameOf(insn.p0);
   case Opcode::BlockSet:
   case Opcode::BlockWait:
-    return text + " " + nameOf(insn.p0) + " id " + id();
+    return text + (insn.p1 == Pipe::All ? " end of block"
+                                        : std::string(" ") + nameOf(insn.p0) + " id " + id());
   case Opcode::Print:
   case Opcode::Assert: {
     std::string quoted;

@@ -63,7 +63,7 @@ enum class TileOp : uint8_t {
   // FIX
   Fixpipe, ///< {dst GM or L1, src L0C}: box copy with float narrowing (half-even); flag relu.
   // MTE3
-  Store,     ///< {dst GM, src UB}: box copy, equal dtypes.
+  Store,     ///< {dst GM, src UB or L1}: box copy, equal dtypes.
   AtomicAdd, ///< {dst GM, src UB}: dst += src, element order.
   AtomicMax, ///< {dst GM, src UB}
   AtomicMin, ///< {dst GM, src UB}
@@ -248,7 +248,8 @@ enum class Opcode : uint8_t {
   SetFlag, ///< pipes (p0 -> p1), id in Ref(a or imm)
   WaitFlag,
   Barrier,   ///< p0, or Pipe::All
-  BlockSet,  ///< cross-core: after pipe p0 of this core, signal id; AIC signals both AIVs
+  BlockSet,  ///< cross-core: after pipe p0 of this core, signal id; AIC signals both AIVs. With
+             ///< p1 = All, here and in BlockWait, a part of the end of a block
   BlockWait, ///< pipe p0 of this core waits for id; AIC waits for both AIVs
   Print,     ///< Program::prints[imm], value in a
   Assert,    ///< if a == 0 stop with Program::messages[imm]

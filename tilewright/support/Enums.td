@@ -13,6 +13,10 @@ class Shared_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I3
 def Shared_CoreEnum : Shared_Enum<"Core", "the kind of core that runs an op", [
   I32EnumAttrCase<"AIC", 0, "aic">, I32EnumAttrCase<"AIV", 1, "aiv">, I32EnumAttrCase<"Both", 2, "both">]>;
 
+def Shared_PipeEnum : Shared_Enum<"Pipe", "an in-order instruction queue of a core", [
+  I32EnumAttrCase<"S", 0>, I32EnumAttrCase<"V", 1>, I32EnumAttrCase<"M", 2>, I32EnumAttrCase<"MTE1", 3>,
+  I32EnumAttrCase<"MTE2", 4>, I32EnumAttrCase<"MTE3", 5>, I32EnumAttrCase<"FIX", 6>, I32EnumAttrCase<"All", 7>]>;
+
 def Shared_ReduceEnum : Shared_Enum<"ReduceKind", "how elements are combined", [
   I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Max", 1, "max">, I32EnumAttrCase<"Min", 2, "min">,
   I32EnumAttrCase<"AbsSum", 3, "abssum">, I32EnumAttrCase<"AbsMax", 4, "absmax">, I32EnumAttrCase<"Prod", 5, "prod">,

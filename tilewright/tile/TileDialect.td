@@ -32,6 +32,8 @@ class Tile_EnumAttr<EnumAttrInfo info, string mnemonic> : EnumAttr<Tile_Dialect,
 /// author or by the compiler; `workspace` is per-block GM scratch through which cube and vector cores exchange tiles.
 def Tile_ScopeAttr : Tile_EnumAttr<Tile_ScopeEnum, "scope">;
 
+def Tile_PipeAttr : Tile_EnumAttr<Shared_PipeEnum, "pipe">;
+
 def Tile_CoreAttr : Tile_EnumAttr<Shared_CoreEnum, "core">;
 
 def Tile_ReduceAttr : Tile_EnumAttr<Shared_ReduceEnum, "reduce">;

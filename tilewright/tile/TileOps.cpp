@@ -403,3 +403,12 @@ LogicalResult AtomicOp::verify() {
   return verifyBoxes(*this, getBuffers(), getOffsets(), getSizes());
 }
 LogicalResult PrintOp::verify() { return verifyBoxCount(*this, 0, 1); }
+
+static LogicalResult verifyPipes(Operation *op, Pipe source, Pipe target) {
+  if (source != Pipe::All && target != Pipe::All && source != target)
+    return success();
+  return op->emitOpError("needs two different pipes, found ")
+         << stringifyPipe(source) << " and " << stringifyPipe(target);
+}
+LogicalResult SetFlagOp::verify() { return verifyPipes(*this, getSource(), getTarget()); }
+LogicalResult WaitFlagOp::verify() { return verifyPipes(*this, getSource(), getTarget()); }

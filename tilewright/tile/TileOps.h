@@ -23,17 +23,23 @@
 #include "tilewright/tile/TileAttrs.h.inc"
 
 namespace tilewright::tile {
+class LaunchOp;
+} // namespace tilewright::tile
+
+namespace tilewright::tile {
 
 // The shared enumerations and box helpers under this dialect's name.
 using tilewright::boxOf;
 using tilewright::constantOf;
 using tilewright::Core;
 using tilewright::Fn;
+using tilewright::Pipe;
 using tilewright::ReduceKind;
 using tilewright::Round;
 using tilewright::staticSizes;
 using tilewright::stringifyCore;
 using tilewright::stringifyFn;
+using tilewright::stringifyPipe;
 using tilewright::stringifyReduceKind;
 using tilewright::stringifyRound;
 using tilewright::symbolizeFn;
@@ -50,6 +56,19 @@ bool isOnChip(Scope scope);
 
 /// Type of a scalar that holds an element: integers become signless.
 mlir::Type scalarTypeOf(mlir::Type elementType);
+
+/// The kind of core that must run an op: the one it has been given, else the one that holds the
+/// tiles it touches, where the author has placed them; `Both` when any may.
+Core coreOf(mlir::Operation *op);
+
+/// True for a launch in which the author divides the work between cores: it asks for the number of
+/// the vector core, or makes cores wait for each other.
+bool isDividedByHand(LaunchOp launch);
+/// True for a launch that asks for the number of the vector core.
+bool usesSubCoreId(LaunchOp launch);
+/// True for a launch whose pipes the author orders by flags, or that leaves no order to the
+/// compiler.
+bool isOrderedByHand(LaunchOp launch);
 
 /// Name given by the author: of the alloc, or of the function argument.
 llvm::StringRef nameOf(mlir::Value buffer);
@@ -75,6 +94,10 @@ inline constexpr llvm::StringLiteral kSplitRowsAttr = "tile.split_rows";
 /// i64 on launches without cube work: each block becomes that many, which do tile.split_rows rows
 /// each.
 inline constexpr llvm::StringLiteral kPartsAttr = "tile.parts";
+/// #tile.core on ops that the author put on a kind of core.
+inline constexpr llvm::StringLiteral kPlacedAttr = "tile.placed";
+/// Unit on launches whose pipes only the author orders.
+inline constexpr llvm::StringLiteral kManualSyncAttr = "tile.manual_sync";
 /// Unit on allocs the author wrote.
 inline constexpr llvm::StringLiteral kUserAttr = "tile.user";
 

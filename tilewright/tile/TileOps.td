@@ -109,9 +109,11 @@ def Tile_CopyOp : Tile_BoxOp<"copy"> {
   let description = [{
     The boxes have equal sizes once dimensions of size 1 are dropped, and are matched in row-major order. Source points
     outside a global buffer read `pad` (default 0); destination points outside are dropped. Floats narrow to nearest even;
-    float to int truncates and saturates, NaN gives 0.
+    float to int truncates and saturates, NaN gives 0. `relu` takes the maximum with 0 before the conversion, as the way
+    out of an accumulator can.
   }];
-  let arguments = (ins Variadic<AnyMemRef>:$buffers, Variadic<Index>:$offsets, Variadic<Index>:$sizes, OptionalAttr<F64Attr>:$pad);
+  let arguments = (ins Variadic<AnyMemRef>:$buffers, Variadic<Index>:$offsets, Variadic<Index>:$sizes, OptionalAttr<F64Attr>:$pad,
+                       UnitAttr:$relu);
   let assemblyFormat = "custom<Boxes>($buffers, type($buffers), $offsets, $sizes) attr-dict";
 }
 
@@ -214,6 +216,47 @@ def Tile_AcquireOp : Tile_ChannelEnd<"acquire", "the writer waits for a free slo
 def Tile_PublishOp : Tile_ChannelEnd<"publish", "the writer hands the version over">;
 def Tile_WaitOp : Tile_ChannelEnd<"wait", "the reader waits for the next version">;
 def Tile_ReleaseOp : Tile_ChannelEnd<"release", "the reader frees the slot">;
+
+//===--- The author's own order ---------------------------------------------------------------------------------------===//
+
+def Tile_SubCoreIdOp : Tile_Op<"sub_core_id", [Pure]> {
+  let summary = "0 or 1: which of the two vector cores of a block runs this program";
+  let description = [{
+    A launch that asks for it divides its vector work by hand: both vector cores run all of it, each with its own tiles.
+  }];
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+/// Orders pipes or cores as the author says. Without effect in the sequential meaning of one program.
+class Tile_SyncOp<string mnemonic, string text> : Tile_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = text;
+}
+
+class Tile_FlagOp<string mnemonic, string text> : Tile_SyncOp<mnemonic, text> {
+  let arguments = (ins Tile_PipeAttr:$source, Tile_PipeAttr:$target, Index:$id);
+  let assemblyFormat = "$source `to` $target `id` $id attr-dict";
+  let hasVerifier = 1;
+}
+def Tile_SetFlagOp : Tile_FlagOp<"set_flag", "event `id`: everything on `source` so far is done">;
+def Tile_WaitFlagOp : Tile_FlagOp<"wait_flag", "`target` waits for event `id` of `source` and clears it">;
+
+def Tile_BarrierOp : Tile_SyncOp<"barrier", "later work of the pipe starts when all earlier work is done; `All`: of the core"> {
+  let arguments = (ins Tile_PipeAttr:$pipe);
+  let assemblyFormat = "$pipe attr-dict";
+}
+
+class Tile_BlockSyncOp<string mnemonic, string text> : Tile_SyncOp<mnemonic, text> {
+  let description = [{
+    Counting semaphores between the cube core of a block and its vector cores. The programs of a launch with these ops are
+    not one sequence: each kind of core runs the statements of its own, and goes on at a `block_wait` once the other side
+    has set that semaphore.
+  }];
+  let arguments = (ins Tile_PipeAttr:$pipe, Index:$id);
+  let assemblyFormat = "$pipe `id` $id attr-dict";
+}
+def Tile_BlockSetOp : Tile_BlockSyncOp<"block_set", "after everything on `pipe`, count up semaphore `id` of the other side">;
+def Tile_BlockWaitOp : Tile_BlockSyncOp<"block_wait", "`pipe` waits for semaphore `id`, the cube core for both vector cores">;
 
 //===--- Debugging ---------------------------------------------------------------------------------------------------===//
 

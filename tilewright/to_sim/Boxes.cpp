@@ -264,8 +264,10 @@ void Translator::advance(const Rotation &rotation) {
   emit(Opcode::Select, rotation.address, wraps, rotation.first, address);
 }
 
-/// `id` plus the current slot of `rotating`; without slots, just `id`.
+/// `id` plus the current slot of `rotating`, or plus that number; without, just `id`.
 sim::Ref Translator::slotPlus(Value rotating, int64_t id) {
+  if (rotating && rotating.getType().isIndex())
+    return code.add(get(rotating), CodeBuilder::imm(id));
   auto it = rotating ? rotations.find(rotating) : rotations.end();
   if (it == rotations.end())
     return CodeBuilder::imm(id);

@@ -493,6 +493,24 @@ LogicalResult Translator::scalarStore(npu::ScalarStoreOp op) {
   return success();
 }
 
+/// The AIC hears of both AIVs before it lets them go on.
+void Translator::endBlock() {
+  sim::Insn insn;
+  insn.op = Opcode::Barrier;
+  insn.p0 = sim::Pipe::All;
+  code.emit(insn);
+  if (!tables.isMixed)
+    return;
+  insn.p0 = sim::Pipe::S;
+  insn.p1 = sim::Pipe::All;
+  bool isCube = kind == sim::CoreKind::AIC;
+  for (Opcode opcode : {isCube ? Opcode::BlockWait : Opcode::BlockSet,
+                        isCube ? Opcode::BlockSet : Opcode::BlockWait}) {
+    insn.op = opcode;
+    code.emit(insn);
+  }
+}
+
 bool Translator::tile(Operation *op, LogicalResult &result) {
   auto emit = [&](sim::Insn insn) {
     code.emit(insn);
@@ -514,7 +532,9 @@ bool Translator::tile(Operation *op, LogicalResult &result) {
     sim::Insn insn;
     insn.op = opcode;
     insn.p0 = pipeFor(syncOp.getPipe());
-    insn.imm = int64_t(syncOp.getId());
+    Ref id = slotPlus(syncOp.getPlus(), int64_t(syncOp.getId()));
+    insn.a = id.reg;
+    insn.imm = id.imm;
     return emit(insn);
   };
   auto where = [&](Opcode opcode, Value value) {
@@ -585,6 +605,7 @@ bool Translator::tile(Operation *op, LogicalResult &result) {
                  insn.p0 = pipeFor(op.getPipe());
                  return emit(insn);
                })
+               .Case([&](npu::EndBlockOp) { return endBlock(), success(); })
                .Case([&](npu::BlockSetOp op) { return blockSync(op, Opcode::BlockSet); })
                .Case([&](npu::BlockWaitOp op) { return blockSync(op, Opcode::BlockWait); })
                .Default([&](Operation *op) {

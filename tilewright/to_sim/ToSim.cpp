@@ -10,7 +10,8 @@ using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::to_sim;
 
-Tables::Tables(LaunchProgram &out, npu::LaunchOp launch) : out(out) {
+Tables::Tables(LaunchProgram &out, npu::LaunchOp launch)
+    : out(out), isMixed(launch.getAic() && launch.getAiv()) {
   for (auto [index, operand] : llvm::enumerate(launch.getOperands())) {
     tensorOf.push_back(-1);
     if (!isa<MemRefType>(operand.getType()))

@@ -19,6 +19,7 @@ public:
   Tables(LaunchProgram &out, npu::LaunchOp launch);
 
   LaunchProgram &out;
+  const bool isMixed; ///< both kinds of core take part
 
   /// Index in Program::locations of the first file location in `loc`, -1 without one.
   int32_t location(mlir::Location loc);
@@ -114,6 +115,7 @@ private:
   mlir::LogicalResult alloc(npu::AllocOp op);
   void advance(const Rotation &rotation);
   Ref slotPlus(mlir::Value rotating, int64_t id);
+  void endBlock();
   void pairBoxes(const Operand &a, const Operand &b, sim::View &viewA, sim::View &viewB);
 
   // TileOps.cpp

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 
 def install() -> None:
@@ -15,3 +16,11 @@ def install() -> None:
         from . import device
 
         device.install()
+
+
+def __getattr__(name: str) -> Any:
+    if name == "tvm":
+        import importlib
+
+        return importlib.import_module(".tvm", __name__)
+    raise AttributeError(name)

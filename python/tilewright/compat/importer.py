@@ -45,6 +45,8 @@ MODULES = {
     "tilelang.utils.target": ".utils.target",
     "tilelang.utils.tensor": ".utils.tensor",
     "torch_npu": ".compat.torch_npu",
+    "tvm": ".compat.tvm",
+    "tvm.tir": ".compat.tvm_tir",
     "torch_npu.contrib": ".compat.torch_npu",
     "torch_npu.contrib.transfer_to_npu": ".compat.torch_npu",
 }

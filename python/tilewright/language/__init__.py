@@ -36,6 +36,15 @@ from .buffer import (
 )
 from .buffer import Tensor as Buffer  # TileLang's older name
 from .builder import Builder, NoBuilderError, active, current
+from .expert import (
+    Scope,
+    pipe_barrier,
+    rs,
+    set_flag,
+    sync_block_set,
+    sync_block_wait,
+    wait_flag,
+)
 from .expr import (
     Expr,
     Var,

@@ -22,7 +22,7 @@ class BlockId(Expr):
 
 
 class SubcoreId(Expr):
-    """The vector sub-core of the NPU form; in Developer mode the compiler divides the work."""
+    """The number of the vector core, 0 or 1. A kernel that uses it divides its rows by hand."""
 
     __slots__ = ()
 
@@ -30,13 +30,9 @@ class SubcoreId(Expr):
         self._core_value = None
 
     def core_value(self) -> Any:
-        raise NotImplementedError(
-            "the second name of T.Kernel(..., is_npu=True) is the vector sub-core, "
-            "which only Expert "
-            "kernels use and which is not supported yet; write the kernel for the "
-            "whole block and let "
-            "the compiler divide the rows"
-        )
+        from .expert import author
+
+        return author("the vector core's number").core.sub_core_id()
 
     def __repr__(self) -> str:
         return "<vector sub-core>"

@@ -12,15 +12,8 @@ GPU_ONLY = "GPU-only"
 
 #: Names with a meaning on the NPU that are still to come, and what to use until then.
 LATER: dict[str, str] = {
-    "Scope": "leave the choice of cores to the compiler (Developer mode)",
     "alloc_L0A": "allocate the operand with T.alloc_shared and let T.gemm load it",
     "alloc_L0B": "allocate the operand with T.alloc_shared and let T.gemm load it",
-    "rs": "leave synchronisation to the compiler (Developer mode)",
-    "set_flag": "leave synchronisation to the compiler (Developer mode)",
-    "wait_flag": "leave synchronisation to the compiler (Developer mode)",
-    "pipe_barrier": "leave synchronisation to the compiler (Developer mode)",
-    "sync_block_set": "leave synchronisation to the compiler (Developer mode)",
-    "sync_block_wait": "leave synchronisation to the compiler (Developer mode)",
     "block_barrier": "use one launch per step: launches wait for each other",
     "subblock_barrier": "leave synchronisation to the compiler (Developer mode)",
     "StridedTensor": "pass a contiguous tensor and annotate it with T.Tensor",

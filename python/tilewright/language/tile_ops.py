@@ -373,13 +373,20 @@ def store_fixpipe(
     channel_split: bool = False,
     pre_relu_mode: str = "",
 ) -> None:
-    """L0C to global memory, narrowing on the way."""
-    if not enable_nz2nd or channel_split or pre_relu_mode:
+    """L0C to global memory: `pre_relu_mode="relu"` clips at 0 first, then elements narrow."""
+    if not enable_nz2nd or channel_split:
         raise NotImplementedError(
-            "T.store_fixpipe is supported with enable_nz2nd=True and without "
-            "channel_split and pre_relu_mode"
+            "T.store_fixpipe writes rows: enable_nz2nd=True without channel_split; tensors in "
+            "the accumulator's own order cannot be read by anything else here"
+        )
+    if pre_relu_mode not in ("", "relu"):
+        raise ValueError(
+            f"T.store_fixpipe: unknown pre_relu_mode {pre_relu_mode!r}; allowed are 'relu' and ''"
         )
     current().expert_names.add("store_fixpipe")
     current().core.copy(
-        operand(src, "src of T.store_fixpipe"), operand(dst, "dst of T.store_fixpipe"), _sizes(size)
+        operand(src, "src of T.store_fixpipe"),
+        operand(dst, "dst of T.store_fixpipe"),
+        _sizes(size),
+        bool(pre_relu_mode),
     )

@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels whose author places tiles, divides work between cores and orders pipes by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tilewright as tilelang
+import tilewright.language as T
+from harness import check, compile_kernel, randn, setting
+
+MANUAL = {
+    tilelang.PassConfigKey.NPUIR_ENABLE_AUTO_MULTI_BUFFER: False,
+    tilelang.PassConfigKey.NPUIR_DISABLE_HIVM_AUTO_INJECT_SYNC: True,
+}
+
+
+@tilelang.jit(pass_configs=MANUAL)
+def ring(A, rows, cols, runners, slots):
+    """Tasks in turns through a ring of slots: loads run ahead of the work, stores behind it."""
+    A: T.Tensor((rows, cols), T.float32)
+    C = T.empty((rows, cols), T.float32)
+    with T.Kernel(runners, is_npu=True) as (me, _):
+        tile = T.alloc_ub((slots, cols), T.float32)
+        tasks = T.ceildiv(rows - me, runners)
+        for s in T.serial(slots):
+            with T.rs("PIPE_MTE3"):
+                T.set_flag("PIPE_MTE2", s)
+        for step in T.serial(tasks + 2):
+            if step < tasks:
+                with T.rs("PIPE_MTE2"):
+                    T.wait_flag("PIPE_MTE3", step % slots)
+                    T.copy(A[step * runners + me, :], tile[step % slots, :])
+                    T.set_flag("PIPE_V", step % slots)
+            if step > 0 and step < tasks + 1:
+                with T.rs("PIPE_V"):
+                    T.wait_flag("PIPE_MTE2", (step - 1) % slots)
+                    T.vmul(tile[(step - 1) % slots, :], 2.0, tile[(step - 1) % slots, :])
+                    T.pipe_barrier("PIPE_V")
+                    T.vadd(tile[(step - 1) % slots, :], 1.0, tile[(step - 1) % slots, :])
+                    T.set_flag("PIPE_MTE3", (step - 1) % slots)
+            if step > 1:
+                with T.rs("PIPE_MTE3"):
+                    T.wait_flag("PIPE_V", (step - 2) % slots)
+                    T.copy(tile[(step - 2) % slots, :], C[(step - 2) * runners + me, :])
+                    T.set_flag("PIPE_MTE2", (step - 2) % slots)
+        for s in T.serial(slots):
+            with T.rs("PIPE_MTE2"):
+                T.wait_flag("PIPE_MTE3", s)
+    return C
+
+
+@pytest.mark.parametrize(("rows", "runners", "slots"), [(7, 1, 3), (23, 4, 3), (40, 60, 2)])
+def test_ring_of_slots(rows, runners, slots):
+    a = randn((rows, 64), np.float32)
+    check(ring, [a], lambda a: a * 2 + 1, rows=rows, cols=64, runners=runners, slots=slots)
+
+
+def test_flags_are_kept_as_written():
+    kernel = compile_kernel(
+        ring, [randn((8, 64), np.float32)], {"rows": 8, "cols": 64, "runners": 2, "slots": 3}, 2
+    )
+    points = [text for text, _ in kernel.core.sync_points()]
+    assert len([p for p in points if "set_flag" in p]) == 4
+    assert len([p for p in points if "barrier V" in p]) == 1
+
+
+@tilelang.jit
+def product(A, B, m, n, k, bk):
+    """Two slots of L1 by hand; accumulation over K, relu on the way out."""
+    A: T.Tensor((m, k), T.float16)
+    B: T.Tensor((k, n), T.float16)
+    C = T.empty((m, n), T.float16)
+    with T.Kernel(T.ceildiv(m, 32), is_npu=True) as (block, _), T.Scope("Cube"):
+        a = T.alloc_L1((2, 32, bk), T.float16)
+        b = T.alloc_L1((2, bk, n), T.float16)
+        c = T.alloc_L0C((32, n), T.float32)
+        for s in range(2):
+            with T.rs("PIPE_MTE1"):
+                T.set_flag("PIPE_MTE2", s)
+        for i in T.serial(k // bk):
+            with T.rs("PIPE_MTE2"):
+                T.wait_flag("PIPE_MTE1", i % 2)
+                T.load_nd2nz(A[block * 32, i * bk], a[i % 2, :, :])
+                T.load_nd2nz(B[i * bk, 0], b[i % 2, :, :])
+                T.set_flag("PIPE_MTE1", i % 2)
+            with T.rs("PIPE_MTE1"):
+                T.wait_flag("PIPE_MTE2", i % 2)
+                T.gemm(a[i % 2, :, :], b[i % 2, :, :], c, initC=(i == 0))
+                T.set_flag("PIPE_MTE2", i % 2)
+        with T.rs("PIPE_M"):
+            T.set_flag("PIPE_FIX", 0)
+        with T.rs("PIPE_FIX"):
+            T.wait_flag("PIPE_M", 0)
+            T.store_fixpipe(
+                c, C[block * 32, 0], size=[32, n], enable_nz2nd=True, pre_relu_mode="relu"
+            )
+        for s in range(2):
+            with T.rs("PIPE_MTE2"):
+                T.wait_flag("PIPE_MTE1", s)
+    return C
+
+
+@pytest.mark.parametrize(("m", "k"), [(32, 64), (96, 192), (32 * 30, 32)])
+def test_product_with_flags(m, k):
+    a, b = randn((m, k), np.float16, seed=1), randn((k, 48), np.float16, seed=2)
+
+    def reference(a, b):
+        return np.maximum(a.astype(np.float32) @ b.astype(np.float32), 0)
+
+    check(product, [a, b], reference, rtol=2e-3, atol=2e-3, m=m, n=48, k=k, bk=32)
+
+
+@tilelang.jit
+def ping_pong(A, B, W, S, blocks, turns):
+    """Cube and vector cores hand a tile to and fro each turn; rows are halved by hand."""
+    A: T.Tensor((blocks * 32, 32), T.float16)
+    B: T.Tensor((32, 32), T.float16)
+    W: T.Tensor((blocks * 32, 32), T.float32)
+    S: T.Tensor((blocks * 32, 32), T.float16)
+    C = T.empty((blocks * 32, 32), T.float32)
+    with T.Kernel(blocks, is_npu=True) as (block, half):
+        row = block * 32
+        with T.Scope("Cube"):
+            a = T.alloc_L1((32, 32), T.float16)
+            b = T.alloc_L1((32, 32), T.float16)
+            c = T.alloc_L0C((32, 32), T.float32)
+            T.copy(B, b)
+            for turn in T.serial(turns):
+                if turn == 0:
+                    T.copy(A[row, 0], a)
+                else:
+                    with T.rs("PIPE_MTE2"):
+                        T.sync_block_wait(1)
+                        T.copy(S[row, 0], a)
+                T.gemm(a, b, c, initC=True)
+                with T.rs("PIPE_FIX"):
+                    T.copy(c, W[row, 0])
+                    T.sync_block_set(0)
+        with T.Scope("Vector"):
+            x = T.alloc_ub((16, 32), T.float32)
+            y = T.alloc_ub((16, 32), T.float16)
+            mine = row + half * 16
+            for turn in T.serial(turns):
+                with T.rs("PIPE_MTE2"):
+                    T.sync_block_wait(0)
+                    T.copy(W[mine, 0], x)
+                T.vmul(x, 0.25, x)
+                if turn < turns - 1:
+                    T.vcast(x, y, round_mode="rint")
+                    with T.rs("PIPE_MTE3"):
+                        T.copy(y, S[mine, 0])
+                        T.sync_block_set(1)
+                else:
+                    T.copy(x, C[mine, 0])
+    return C
+
+
+@pytest.mark.parametrize(("blocks", "turns"), [(1, 1), (2, 3), (30, 2)])
+def test_cores_in_turns(blocks, turns):
+    a, b = randn((blocks * 32, 32), np.float16, seed=1), randn((32, 32), np.float16, seed=2)
+    work = np.zeros((blocks * 32, 32), np.float32)
+
+    def reference(a, b, *_):
+        for turn in range(turns):
+            c = (a.astype(np.float32) @ b.astype(np.float32)) * np.float32(0.25)
+            a = c.astype(np.float16)
+        return c
+
+    inputs = [a, b, work, work.astype(np.float16)]
+    check(ping_pong, inputs, reference, rtol=2e-2, atol=2e-2, blocks=blocks, turns=turns)
+
+
+@tilelang.jit
+def charged(A, C, D, blocks, ahead):
+    """The cube may run `ahead` tiles in front: that many signals are sent before the first."""
+    A: T.Tensor((blocks * 16, 16), T.float16)
+    C: T.Tensor((blocks, 4, 16, 16), T.float32)
+    D: T.Tensor((blocks, 4, 16, 16), T.float32)
+    with T.Kernel(blocks, is_npu=True) as (block, half):
+        with T.Scope("Cube"):
+            a = T.alloc_L1((16, 16), T.float16)
+            c = T.alloc_L0C((16, 16), T.float32)
+            T.copy(A[block * 16, 0], a)
+            for i in T.serial(4):
+                T.gemm(a, a, c, initC=True)
+                with T.rs("PIPE_FIX"):
+                    T.sync_block_wait(5)
+                    T.store_fixpipe(c, C[block, i, 0, 0], [16, 16], enable_nz2nd=True)
+                    T.sync_block_set(i)
+            with T.rs("PIPE_FIX"):
+                for _ in range(ahead):
+                    T.sync_block_wait(5)
+        with T.Scope("Vector"):
+            with T.rs("PIPE_MTE2"):
+                for _ in range(ahead):
+                    T.sync_block_set(5)
+            tile = T.alloc_ub((8, 16), T.float32)
+            for i in T.serial(4):
+                with T.rs("PIPE_MTE2"):
+                    T.sync_block_wait(i)
+                    T.copy(C[block, i, half * 8 : half * 8 + 8, :], tile)
+                    T.sync_block_set(5)
+                T.vadd(tile, 1.0, tile)
+                T.copy(tile, D[block, i, half * 8 : half * 8 + 8, :])
+
+
+@pytest.mark.parametrize(("blocks", "ahead"), [(1, 1), (25, 14)])
+def test_signals_ahead(blocks, ahead):
+    a = randn((blocks * 16, 16), np.float16)
+    empty = np.zeros((blocks, 4, 16, 16), np.float32)
+    kernel = compile_kernel(charged, [a, empty, empty], {"blocks": blocks, "ahead": ahead}, 2)
+    found = np.zeros_like(empty)
+    kernel(a, np.zeros_like(empty), found)
+    wide = a.reshape(blocks, 1, 16, 16).astype(np.float32)
+    np.testing.assert_allclose(found, np.repeat(wide @ wide, 4, 1) + 1, rtol=1e-4, atol=1e-4)
+    check(charged, [a, empty, empty], None, blocks=blocks, ahead=ahead)
+
+
+@tilelang.jit
+def halves(A, blocks, cols):
+    """Without cube work the two vector cores of a block are two blocks' worth of cores."""
+    A: T.Tensor((blocks * 2, cols), T.float32)
+    C = T.empty((blocks * 2, cols), T.float32)
+    with T.Kernel(blocks, is_npu=True) as (block, half):
+        tile = T.alloc_ub((1, cols), T.float32)
+        T.copy(A[block * 2 + half, 0], tile)
+        if half == 0:
+            T.vexp(tile, tile)
+        T.copy(tile, C[block * 2 + half, 0])
+    return C
+
+
+def test_halves_of_vector_work():
+    a = randn((14, 40), np.float32)
+
+    def reference(a):
+        c = a.copy()
+        c[::2] = np.exp(a[::2])
+        return c
+
+    check(halves, [a], reference, rtol=1e-5, atol=1e-6, blocks=7, cols=40)
+
+
+@tilelang.jit
+def scoped(A, B, n):
+    """Scopes alone: the compiler orders what the author has placed."""
+    A: T.Tensor((n, n), T.int8)
+    B: T.Tensor((n, n), T.int8)
+    C = T.empty((n, n), T.int8)
+    with T.Kernel(1, is_npu=True) as (_, _), T.Scope("Cube"):
+        a = T.alloc_L1((n, n), T.int8)
+        b = T.alloc_L1((n, n), T.int8)
+        c = T.alloc_L0C((n, n), T.int32)
+        T.copy(A, a)
+        T.copy(B, b)
+        T.npuir_dot(a, b, c, initC=True, b_transpose=True)
+        T.store_fixpipe(c, C, enable_nz2nd=True)
+    return C
+
+
+def test_scope_and_narrow_integers():
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-3, 3, (32, 32)).astype(np.int8) for _ in range(2))
+
+    def reference(a, b):
+        return (a.astype(np.int32) @ b.astype(np.int32).T).astype(np.int8)
+
+    check(scoped, [a, b], reference, n=32)
+
+
+@tilelang.jit
+def through_l1(A, n):
+    """A tile that only passes through L1."""
+    A: T.Tensor((n, n), T.float16)
+    C = T.empty((n, n), T.float16)
+    with T.Kernel(1, is_npu=True) as (_, _), T.Scope("Cube"):
+        a = T.alloc_L1((n, n), T.float16)
+        T.load_nd2nz(A, a)
+        T.store_nz2nd(a, C)
+    return C
+
+
+def test_through_l1():
+    check(through_l1, [randn((32, 32), np.float16)], lambda a: a, n=32)
+
+
+def test_interpreter_reports_deadlock():
+    @tilelang.jit
+    def stuck(A):
+        A: T.Tensor((16, 16), T.float16)
+        C = T.empty((16, 16), T.float32)
+        with T.Kernel(1, is_npu=True) as (_, _):
+            with T.Scope("Cube"):
+                a = T.alloc_L1((16, 16), T.float16)
+                c = T.alloc_L0C((16, 16), T.float32)
+                T.copy(A, a)
+                T.gemm(a, a, c, initC=True)
+                with T.rs("PIPE_FIX"):
+                    T.sync_block_wait(3)
+                    T.copy(c, C)
+            with T.Scope("Vector"):
+                x = T.alloc_ub((16, 16), T.float16)
+                T.copy(A, x)
+                with T.rs("PIPE_MTE2"):
+                    T.sync_block_set(2)
+        return C
+
+    for engine in ("interpreter", "simulator"):
+        with setting(engine=engine), pytest.raises(tilelang.errors.RunError, match="deadlock"):
+            stuck(np.ones((16, 16), np.float16))

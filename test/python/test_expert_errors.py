@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What an Expert author cannot have is refused at the line that asks for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import tilewright as tilelang
+import tilewright.language as T
+
+
+def flag(pipe: str, other: str, *rest: object) -> Callable[[], None]:
+    def statement() -> None:
+        with T.rs(pipe):
+            T.set_flag(other, *rest)
+
+    return statement
+
+
+def scoped(scope: str, statement: Callable[[], None]) -> Callable[[], None]:
+    def inside() -> None:
+        with T.Scope(scope):
+            statement()
+
+    return inside
+
+
+def signal(pipe: str, event: object) -> Callable[[], None]:
+    def statement() -> None:
+        with T.rs(pipe):
+            T.sync_block_set(event)
+
+    return statement
+
+
+def fixpipe(**options: object) -> Callable[[], None]:
+    def statement() -> None:
+        tile = T.alloc_ub((16, 16), "float32")
+        T.store_fixpipe(tile, tile, **options)
+
+    return statement
+
+
+REFUSED = {
+    "no rs": (lambda: T.set_flag("PIPE_V", 0), r'stands inside `with T.rs\("PIPE_...'),
+    "pipe": (flag("PIPE_X", "PIPE_V"), "unknown pipe 'PIPE_X'; allowed are PIPE_S"),
+    "virtual": (flag("PIPE_MTE4", "PIPE_V"), "simulated chips have no pipe 'PIPE_MTE4'"),
+    "same": (flag("PIPE_V", "PIPE_V"), "two different pipes, found PIPE_V and PIPE_V"),
+    "all": (flag("PIPE_ALL", "PIPE_V"), "two different pipes, found PIPE_ALL and PIPE_V"),
+    "cores": (flag("PIPE_V", "PIPE_M"), "PIPE_M is a pipe of the cube core"),
+    "both": (flag("PIPE_MTE2", "PIPE_S"), "both kinds of core have PIPE_MTE2 and PIPE_S"),
+    "event": (flag("PIPE_V", "PIPE_MTE3", -1), "event -1; events are numbered from 0"),
+    "form": (flag("PIPE_V", "PIPE_MTE3", 0, 1), "the form of another dialect"),
+    "scope": (scoped("Tensor", lambda: None), 'T.Scope."Tensor".: allowed are "Cube" and "Vector"'),
+    "nested": (
+        scoped("Cube", scoped("Vector", lambda: None)),
+        "a statement runs on one kind of core; close the other scope first",
+    ),
+    "wrong scope": (
+        scoped("Cube", flag("PIPE_MTE2", "PIPE_V")),
+        r'PIPE_V is a pipe of the vector core, but this is T.Scope\("Cube"\)',
+    ),
+    "signal": (signal("PIPE_MTE2", 0), "both kinds of core have PIPE_MTE2; put it inside T.Scope"),
+    "signal of all": (signal("PIPE_ALL", 0), "belongs to one pipe, found PIPE_ALL"),
+    "fractals": (fixpipe(), "writes rows: enable_nz2nd=True"),
+    "relu mode": (fixpipe(enable_nz2nd=True, pre_relu_mode="elu"), "unknown pre_relu_mode 'elu'"),
+    "relu of ub": (
+        fixpipe(enable_nz2nd=True, pre_relu_mode="relu"),
+        "from T.alloc_L0C to global memory; the source is",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_statement_is_refused(case):
+    statement, message = REFUSED[case]
+    with pytest.raises((tilelang.errors.CompileError, ValueError, TypeError), match=message):
+
+        @T.prim_func
+        def kernel(A: T.Tensor((16, 16), "float32")):
+            with T.Kernel(1, is_npu=True):
+                statement()
+
+
+def compile_error(body: Callable[..., None]) -> tuple[str, int]:
+    """Message of the error that compiling gives, and the line it stands at."""
+    with pytest.raises(tilelang.errors.CompileError) as caught:
+        tilelang.compile(body)
+    text = str(caught.value)
+    return text.splitlines()[0], int(re.search(r"\.py:(\d+):", text)[1])
+
+
+def line_of(text: str) -> int:
+    """Line of this file with that comment."""
+    with open(__file__, encoding="utf-8") as file:
+        return next(n for n, line in enumerate(file, 1) if f"# {text}" in line)
+
+
+def test_tile_of_the_other_core():
+    @T.prim_func
+    def kernel(A: T.Tensor((16, 16), "float32")):
+        with T.Kernel(1, is_npu=True), T.Scope("Cube"):
+            tile = T.alloc_ub((16, 16), "float32")
+            T.copy(A, tile)  # on the wrong core
+
+    message, line = compile_error(kernel)
+    assert message.startswith('stands in T.Scope("Cube") but needs the vector core')
+    assert line == line_of("on the wrong core")
+
+
+def test_hand_over_in_a_divided_kernel():
+    @T.prim_func
+    def kernel(A: T.Tensor((16, 16), "float16"), C: T.Tensor((16, 16), "float32")):
+        with T.Kernel(1, is_npu=True) as (_, half):
+            a = T.alloc_L1((16, 16), "float16")
+            c = T.alloc_L0C((16, 16), "float32")
+            x = T.alloc_ub((16, 16), "float32")
+            T.copy(A, a)
+            T.gemm(a, a, c, initC=True)
+            T.copy(c, x)  # from core to core
+            T.copy(x[half * 8 : half * 8 + 8, :], C[half * 8, 0])
+
+    message, line = compile_error(kernel)
+    assert "'c' would go from one kind of core to the other here" in message
+    assert "T.sync_block_set and T.sync_block_wait" in message
+    assert line == line_of("from core to core")
+
+
+def test_signal_to_nobody():
+    @T.prim_func
+    def kernel(A: T.Tensor((16, 16), "float32")):
+        with T.Kernel(1, is_npu=True), T.Scope("Vector"):
+            tile = T.alloc_ub((16, 16), "float32")
+            T.copy(A, tile)
+            with T.rs("PIPE_MTE2"):
+                T.sync_block_set(0)  # to nobody
+
+    message, line = compile_error(kernel)
+    assert "this kernel has no work for the cube core; use T.set_flag" in message
+    assert line == line_of("to nobody")
+
+
+def test_manual_tiles_share_no_memory():
+    @T.prim_func
+    def kernel(A: T.Tensor((4, 16384), "float32")):
+        with T.Kernel(1, is_npu=True):
+            extra = T.alloc_ub((16384,), "float32")
+            for i in range(2):  # one after the other, so automatic tiles would share
+                tile = T.alloc_ub((16384,), "float32")
+                other = T.alloc_ub((16384,), "float32")
+                last = T.alloc_ub((16384,), "float32")
+                T.copy(A[i, 0], tile)
+                with T.rs("PIPE_MTE2"):
+                    T.set_flag("PIPE_V", 0)
+                with T.rs("PIPE_V"):
+                    T.wait_flag("PIPE_MTE2", 0)
+                T.vadd(tile, 1.0, other)
+                T.vadd(other, 1.0, last)
+                T.vadd(last, 1.0, extra)
+
+    message, _ = compile_error(kernel)
+    assert "do not fit" in message
+
+
+def test_developer_mode_allows_no_orders(monkeypatch):
+    monkeypatch.setenv("TILEWRIGHT_MODE", "developer")
+    with pytest.raises(tilelang.errors.CompileError, match=r"T.Scope: .*leaves cores and order"):
+
+        @T.prim_func
+        def kernel(A: T.Tensor((16, 16), "float32")):
+            with T.Kernel(1, is_npu=True), T.Scope("Vector"):
+                T.alloc_ub((16, 16), "float32")
+
+
+def test_event_out_of_range():
+    @tilelang.jit
+    def kernel(A):
+        A: T.Tensor((16, 16), T.float32)
+        with T.Kernel(1, is_npu=True):
+            tile = T.alloc_ub((16, 16), T.float32)
+            T.copy(A, tile)
+            with T.rs("PIPE_MTE2"):
+                T.set_flag("PIPE_V", 8)
+            with T.rs("PIPE_V"):
+                T.wait_flag("PIPE_MTE2", 8)
+
+    with pytest.raises(tilelang.errors.RunError, match=r"event id 8 is outside 0\.\.7"):
+        kernel(np.ones((16, 16), np.float32))

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What an Expert author decides: cores, order of pipes, order of cores.
+#include "tilewright/builder/BuilderImpl.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+
+namespace tilewright::builder {
+
+namespace {
+
+constexpr const char *kPipes =
+    "PIPE_S, PIPE_V, PIPE_M (also PIPE_C), PIPE_MTE1, PIPE_MTE2, PIPE_MTE3, PIPE_FIX, PIPE_ALL";
+
+const char *textOf(Core core) { return core == Core::AIC ? "Cube" : "Vector"; }
+
+std::string textOf(Pipe pipe) {
+  return pipe == Pipe::All ? "PIPE_ALL" : ("PIPE_" + stringifyPipe(pipe)).str();
+}
+
+Pipe parsePipe(const std::string &name) {
+  auto pipe = llvm::StringSwitch<std::optional<Pipe>>(name)
+                  .Case("PIPE_S", Pipe::S)
+                  .Case("PIPE_V", Pipe::V)
+                  .Cases("PIPE_M", "PIPE_C", Pipe::M)
+                  .Case("PIPE_MTE1", Pipe::MTE1)
+                  .Case("PIPE_MTE2", Pipe::MTE2)
+                  .Case("PIPE_MTE3", Pipe::MTE3)
+                  .Case("PIPE_FIX", Pipe::FIX)
+                  .Case("PIPE_ALL", Pipe::All)
+                  .Default(std::nullopt);
+  if (pipe)
+    return *pipe;
+  bool isElsewhere = llvm::StringSwitch<bool>(name)
+                         .Cases("PIPE_MTE4", "PIPE_MTE5", "PIPE_V2", true)
+                         .Cases("VIRTUAL_PIPE_MTE2_L1A", "VIRTUAL_PIPE_MTE2_L1B", true)
+                         .Default(false);
+  fail((isElsewhere ? "the cores of the simulated chips have no pipe '" : "unknown pipe '") + name +
+       "'; allowed are " + kPipes);
+}
+
+/// The kind of core that has this pipe; null where both have one.
+std::optional<Core> coreOf(Pipe pipe) {
+  switch (pipe) {
+  case Pipe::M:
+  case Pipe::MTE1:
+  case Pipe::FIX:
+    return Core::AIC;
+  case Pipe::V:
+    return Core::AIV;
+  case Pipe::S:
+  case Pipe::MTE2:
+  case Pipe::MTE3:
+  case Pipe::All:
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+void KernelBuilder::Impl::PlacingListener::notifyOperationInserted(Operation *op,
+                                                                   OpBuilder::InsertPoint) {
+  if (scopes.empty() || isa<tile::LoadOp, tile::AllocOp>(op))
+    return;
+  bool isPlaced = isa<AccessInterface, tile::ParallelOp, tile::PrintOp, tile::AssertOp>(op);
+  if (auto store = dyn_cast<tile::StoreOp>(op))
+    isPlaced = tile::scopeOf(store.getBuffer()) != tile::Scope::Local;
+  if (isPlaced)
+    op->setAttr(tile::kPlacedAttr, tile::CoreAttr::get(op->getContext(), scopes.back()));
+}
+
+void KernelBuilder::beginScope(const std::string &name) {
+  Impl &b = *impl;
+  b.requireLaunch("T.Scope stands");
+  if (name != "Cube" && name != "Vector")
+    fail("T.Scope(\"" + name + "\"): allowed are \"Cube\" and \"Vector\"");
+  Core core = name == "Cube" ? Core::AIC : Core::AIV;
+  if (!b.placing.scopes.empty() && b.placing.scopes.back() != core)
+    fail("T.Scope(\"" + name + "\") inside T.Scope(\"" + textOf(b.placing.scopes.back()) +
+         "\"): a statement runs on one kind of core; close the other scope first");
+  if (b.insideParallel())
+    fail("T.Scope inside T.Parallel; put the loop into the scope");
+  b.placing.scopes.push_back(core);
+}
+
+void KernelBuilder::endScope() {
+  if (impl->placing.scopes.empty())
+    fail("the end of T.Scope does not match the block that is open here");
+  impl->placing.scopes.pop_back();
+}
+
+Value KernelBuilder::subCoreId() {
+  Impl &b = *impl;
+  b.requireLaunch("the number of the vector core is known only");
+  return b.wrap(b.builder.create<tile::SubCoreIdOp>(b.location, b.builder.getIndexType()),
+                DType::Int32, 0, 1);
+}
+
+/// The kind of core that runs a synchronisation statement: the scope around it, else what its pipes
+/// say. Nothing where both do not tell.
+std::optional<Core> KernelBuilder::Impl::coreOfSync(llvm::ArrayRef<Pipe> pipes,
+                                                    const llvm::Twine &what) {
+  std::optional<Core> core;
+  if (!placing.scopes.empty())
+    core = placing.scopes.back();
+  for (Pipe pipe : pipes) {
+    std::optional<Core> wanted = coreOf(pipe);
+    if (wanted && core && *wanted != *core)
+      fail(what + ": " + textOf(pipe) + " is a pipe of the " +
+           (*wanted == Core::AIC ? "cube" : "vector") + " core, " +
+           (placing.scopes.empty()
+                ? "the other pipe is not"
+                : std::string("but this is T.Scope(\"") + textOf(*core) + "\")"));
+    if (wanted)
+      core = wanted;
+  }
+  return core;
+}
+
+mlir::Operation *KernelBuilder::Impl::place(mlir::Operation *op, Core core) {
+  op->setAttr(tile::kPlacedAttr, tile::CoreAttr::get(context.get(), core));
+  return op;
+}
+
+mlir::Value KernelBuilder::Impl::eventId(const Value &id, const llvm::Twine &what) {
+  requireLaunch(what + " stands");
+  if (insideParallel())
+    fail(what + " inside T.Parallel, which is one step of one pipe; put it before or behind");
+  auto constant = constantInteger(id);
+  if (constant && *constant < 0)
+    fail(what + ": event " + llvm::Twine(*constant) + "; events are numbered from 0");
+  return toIndex(id, "the event of " + what);
+}
+
+void KernelBuilder::setFlag(const std::string &source, const std::string &target, const Value &id,
+                            bool isWait) {
+  Impl &b = *impl;
+  std::string what = isWait ? "T.wait_flag" : "T.set_flag";
+  Pipe from = parsePipe(source), to = parsePipe(target);
+  if (from == Pipe::All || to == Pipe::All || from == to)
+    fail(what + " orders two different pipes, found " + textOf(from) + " and " + textOf(to) +
+         "; use T.pipe_barrier for one pipe or all");
+  std::optional<Core> core = b.coreOfSync({from, to}, what);
+  if (!core && (from == Pipe::MTE3 || to == Pipe::MTE3))
+    core = Core::AIV;
+  if (!core)
+    fail(what + ": both kinds of core have " + textOf(from) + " and " + textOf(to) +
+         "; put it inside T.Scope(\"Cube\") or T.Scope(\"Vector\")");
+  mlir::Value event = b.eventId(id, what);
+  Operation *op =
+      isWait ? b.builder.create<tile::WaitFlagOp>(b.location, from, to, event)
+             : b.builder.create<tile::SetFlagOp>(b.location, from, to, event).getOperation();
+  b.verify(b.place(op, *core));
+}
+
+void KernelBuilder::barrier(const std::string &pipe) {
+  Impl &b = *impl;
+  b.requireLaunch("T.pipe_barrier stands");
+  Pipe name = parsePipe(pipe);
+  Core core = b.coreOfSync({name}, "T.pipe_barrier").value_or(Core::Both);
+  b.place(b.builder.create<tile::BarrierOp>(b.location, name), core);
+}
+
+void KernelBuilder::blockSync(const std::string &pipe, const Value &id, bool isWait) {
+  Impl &b = *impl;
+  std::string what = isWait ? "T.sync_block_wait" : "T.sync_block_set";
+  Pipe name = parsePipe(pipe);
+  if (name == Pipe::All)
+    fail(what + " belongs to one pipe, found PIPE_ALL; name the pipe with T.rs");
+  std::optional<Core> core = b.coreOfSync({name}, what);
+  if (!core && name == Pipe::MTE3)
+    core = Core::AIV;
+  if (!core)
+    fail(what + ": both kinds of core have " + textOf(name) +
+         "; put it inside T.Scope(\"Cube\") or T.Scope(\"Vector\")");
+  mlir::Value event = b.eventId(id, what);
+  Operation *op = isWait
+                      ? b.builder.create<tile::BlockWaitOp>(b.location, name, event)
+                      : b.builder.create<tile::BlockSetOp>(b.location, name, event).getOperation();
+  b.place(op, *core);
+}
+
+} // namespace tilewright::builder

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Blocks whose author divides the work: the cube core and the vector cores run programs of their
+// own, which take turns where one waits for another. One program runs at any time, and who goes
+// next does not depend on the host, so results are the same each time.
+
+#include "tilewright/interp/Machine.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+using namespace mlir;
+
+namespace tilewright::interp {
+
+class Programs {
+public:
+  Programs(Machine &parent, const Node &launch);
+
+  /// Runs all programs to their ends, or until something failed.
+  void run();
+
+  void set(Machine &m, int64_t id);
+  void wait(Machine &m, const Node &node, int64_t id);
+
+private:
+  struct Program {
+    Program(const Machine &parent, Core core, int64_t subCore) : machine(parent, core, subCore) {}
+
+    Machine machine;
+    Frame frame;
+    bool isDone = false;
+    const Node *waitsAt = nullptr;
+    int64_t waitsFor = 0;
+    /// Of a vector core: signals to it, and from it to the cube core, that nobody has taken.
+    std::map<int64_t, int64_t> toVector, toCube;
+  };
+
+  Machine &parent;
+  const Node &launch;
+  std::deque<Program> programs;
+  std::mutex mutex;
+  std::condition_variable changed;
+  Program *turn = nullptr;
+
+  Program &of(const Machine &m) {
+    return *llvm::find_if(programs, [&](Program &program) { return &program.machine == &m; });
+  }
+  template <class Fn>
+  void forEachCounter(Program &self, bool isSet, Fn fn);
+  bool canPass(Program &self);
+  void giveTurn(Program &self);
+  void reportDeadlock();
+};
+
+Programs::Programs(Machine &parent, const Node &launch) : parent(parent), launch(launch) {
+  programs.emplace_back(parent, Core::AIC, 0);
+  bool hasTwo = tile::usesSubCoreId(cast<tile::LaunchOp>(launch.op));
+  for (int64_t subCore = 0; subCore < (hasTwo ? 2 : 1); ++subCore)
+    programs.emplace_back(parent, Core::AIV, subCore);
+  for (Program &program : programs) {
+    program.frame.slots = parent.frame->slots;
+    program.frame.buffers.resize(parent.frame->buffers.size());
+    program.machine.frame = &program.frame;
+    program.machine.programs = this;
+  }
+}
+
+void Programs::run() {
+  turn = &programs.front();
+  std::vector<std::thread> threads;
+  for (Program &program : programs)
+    threads.emplace_back([this, &program] {
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [&] { return turn == &program; });
+      if (!program.machine.failed())
+        program.machine.run(launch.bodies[0]);
+      program.isDone = true;
+      giveTurn(program);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+/// Calls `fn` with each counter that a signal of this core raises, or that its wait lowers: the
+/// cube core speaks to, and waits for, all vector cores.
+template <class Fn>
+void Programs::forEachCounter(Program &self, bool isSet, Fn fn) {
+  bool isCube = self.machine.core == Core::AIC;
+  for (Program &program : programs)
+    if (program.machine.core == Core::AIV && (isCube || &program == &self))
+      fn(isCube == isSet ? program.toVector : program.toCube);
+}
+
+bool Programs::canPass(Program &self) {
+  bool isOpen = true;
+  forEachCounter(self, /*isSet=*/false,
+                 [&](auto &counters) { isOpen &= counters[self.waitsFor] > 0; });
+  return isOpen;
+}
+
+/// Lets the next program go on that can. After a failure each one gets a last turn to return.
+void Programs::giveTurn(Program &self) {
+  size_t at = 0;
+  while (&programs[at] != &self)
+    ++at;
+  turn = nullptr;
+  for (int attempt = 0; attempt < 2 && !turn; ++attempt) {
+    for (size_t step = 1; step <= programs.size() && !turn; ++step) {
+      Program &next = programs[(at + step) % programs.size()];
+      if (!next.isDone && (parent.failed() || !next.waitsAt || canPass(next)))
+        turn = &next;
+    }
+    if (turn || llvm::all_of(programs, [](Program &program) { return program.isDone; }))
+      break;
+    reportDeadlock();
+  }
+  changed.notify_all();
+}
+
+void Programs::reportDeadlock() {
+  std::string text;
+  const Program *first = nullptr;
+  for (const Program &program : programs) {
+    if (program.isDone)
+      continue;
+    bool isCube = program.machine.core == Core::AIC;
+    text += (first ? ", " : "") +
+            (isCube ? "the cube core" : "vector core " + std::to_string(program.machine.subCore)) +
+            " waits for signal " + std::to_string(program.waitsFor);
+    first = first ? first : &program;
+  }
+  parent.fail(*first->waitsAt, "deadlock: " + text + ", which nobody sends");
+}
+
+void Programs::set(Machine &m, int64_t id) {
+  forEachCounter(of(m), /*isSet=*/true, [&](auto &counters) { ++counters[id]; });
+}
+
+void Programs::wait(Machine &m, const Node &node, int64_t id) {
+  Program &self = of(m);
+  self.waitsFor = id;
+  self.waitsAt = &node;
+  if (!canPass(self)) {
+    // This thread holds the lock whenever its program runs.
+    std::unique_lock lock(mutex, std::adopt_lock);
+    giveTurn(self);
+    changed.wait(lock, [&] { return turn == &self; });
+    lock.release();
+  }
+  if (m.failed())
+    return;
+  self.waitsAt = nullptr;
+  forEachCounter(self, /*isSet=*/false, [&](auto &counters) { --counters[id]; });
+}
+
+void runPrograms(Machine &parent, const Node &launch) { Programs(parent, launch).run(); }
+
+namespace {
+
+void runSubCoreId(Machine &m, const Node &node) { m.slot(node.results[0]).setInteger(m.subCore); }
+void runBlockSet(Machine &m, const Node &node) { m.programs->set(m, m.integer(node.operands[0])); }
+void runBlockWait(Machine &m, const Node &node) {
+  m.programs->wait(m, node, m.integer(node.operands[0]));
+}
+
+} // namespace
+
+ArrayRef<HandlerEntry> programHandlers() {
+  static const HandlerEntry kEntries[] = {
+      {"tile.sub_core_id", runSubCoreId},
+      {"tile.block_set", runBlockSet},
+      {"tile.block_wait", runBlockWait},
+  };
+  return kEntries;
+}
+
+} // namespace tilewright::interp
