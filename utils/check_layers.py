@@ -27,8 +27,9 @@ ALLOWED: dict[str, set[str]] = {
     "builder": COMMON | {"support_ir", "tile"},
     "passes": COMMON | {"support_ir", "tile", "npu"},
     "to_sim": COMMON | {"support_ir", "npu", "sim"},
-    "to_hivm": COMMON | {"support_ir", "npu"},
-    "from_hivm": COMMON | {"support_ir", "npu"},
+    "hivm": COMMON,
+    "to_hivm": COMMON | {"support_ir", "npu", "hivm"},
+    "from_hivm": COMMON | {"support_ir", "npu", "hivm"},
     "driver": COMMON
     | {"support_ir", "tile", "npu", "interp", "builder", "passes", "sim"}
     | {"to_sim", "to_hivm", "from_hivm"},

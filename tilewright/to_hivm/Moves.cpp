@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Data movers, the cube, flags.
+
+#include "tilewright/to_hivm/Emitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tilewright;
+using namespace tilewright::to_hivm;
+
+std::string to_hivm::pipeName(npu::Pipe pipe) {
+  if (pipe == npu::Pipe::All)
+    return "PIPE_ALL";
+  return ("PIPE_" + npu::stringifyPipe(pipe)).str();
+}
+
+static Type elementOf(Value buffer) { return cast<MemRefType>(buffer.getType()).getElementType(); }
+
+/// The last two dimensions of a box.
+static SmallVector<int> matrixDims(const Box &box) {
+  auto rank = int(cast<MemRefType>(box.buffer.getType()).getRank());
+  return {rank > 1 ? rank - 2 : -1, rank - 1};
+}
+
+/// The box as a matrix: everything in front of its last two dimensions has size 1.
+static bool isMatrix(const Box &box) {
+  SmallVector<int64_t> sizes = staticSizes(box);
+  return !sizes.empty() && llvm::all_of(ArrayRef(sizes).drop_back(std::min<size_t>(2, sizes.size())),
+                                        [](int64_t size) { return size == 1; });
+}
+
+LogicalResult Emitter::move(Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](npu::LoadOp op) { return load(op); })
+      .Case([&](npu::StoreOp op) { return store(op, ""); })
+      .Case([&](npu::AtomicOp op) {
+        switch (op.getKind()) {
+        case ReduceKind::Sum:
+          return store(op, "add");
+        case ReduceKind::Max:
+          return store(op, "max");
+        case ReduceKind::Min:
+          return store(op, "min");
+        default:
+          return refuse(op, "an atomic that is neither a sum nor a maximum nor a minimum");
+        }
+      })
+      .Case([&](npu::FillL1Op op) { return fillL1(op); })
+      .Case([&](npu::MmadOp op) { return mmad(op); })
+      .Case([&](npu::FixpipeOp op) { return fixpipe(op); });
+}
+
+LogicalResult Emitter::load(npu::LoadOp op) {
+  Box dst = op.getBox(0), src = op.getBox(1);
+  SmallVector<int> keepDst, keepSrc;
+  pair(dst, src, keepDst, keepSrc);
+  if (npu::spaceOf(dst.buffer) == npu::Space::UB) {
+    emit("load", {view(src, keepSrc), view(dst, keepDst)}, {}, {1, 1, 0, 0, 0, 0});
+    return success();
+  }
+  if (!isMatrix(dst))
+    return refuse(op, "a load into L1 of more than a matrix");
+  // Rows and columns of the tile, with what faces them.
+  SmallVector<int> rows = matrixDims(dst), from;
+  for (int dim : rows) {
+    auto at = llvm::find(keepDst, dim);
+    from.push_back(dim >= 0 && at != keepDst.end() ? keepSrc[at - keepDst.begin()] : -1);
+  }
+  Value target = view(dst, rows);
+  SmallVector<NamedAttribute> attributes;
+  if (cast<MemRefType>(target.getType()).getLayout().isIdentity() || state.contains(dst.buffer))
+    attributes.push_back(named("dst_continuous", builder.getUnitAttr()));
+  emit("nd2nz", {view(src, from), target}, attributes, {1, 1, 0, 0});
+  return success();
+}
+
+/// (dst GM, src UB).
+LogicalResult Emitter::store(Operation *op, StringRef atomic) {
+  auto access = cast<AccessInterface>(op);
+  Box dst = access.getBox(0), src = access.getBox(1);
+  SmallVector<int> keepDst, keepSrc;
+  pair(dst, src, keepDst, keepSrc);
+  SmallVector<NamedAttribute> attributes;
+  if (!atomic.empty())
+    attributes.push_back(word("atomic_kind", "atomic_kind", atomic));
+  emit("store", {view(src, keepSrc), view(dst, keepDst)}, attributes);
+  return success();
+}
+
+LogicalResult Emitter::fillL1(npu::FillL1Op op) {
+  emit("vbrc", {mapping.lookup(op.getValue()), view(op.getBox(0), matrixDims(op.getBox(0)))});
+  return success();
+}
+
+LogicalResult Emitter::mmad(npu::MmadOp op) {
+  for (unsigned box : {0u, 1u, 2u})
+    if (!isMatrix(op.getBox(box)))
+      return refuse(op, "a product of more than matrices");
+  Box c = op.getBox(0), a = op.getBox(1), b = op.getBox(2);
+  SmallVector<int> dimsC = matrixDims(c), dimsA = matrixDims(a);
+  auto size = [&](const Box &box, int dim) { return dim < 0 ? constant(1) : asValue(fold(box.sizes[dim])); };
+  SmallVector<NamedAttribute> attributes;
+  if (op.getTransposeA())
+    attributes.push_back(named("a_transpose", builder.getUnitAttr()));
+  if (op.getTransposeB())
+    attributes.push_back(named("b_transpose", builder.getUnitAttr()));
+  emit("mmadL1",
+       {view(a, dimsA), view(b, matrixDims(b)), mapping.lookup(op.getInit()), size(c, dimsC[0]),
+        size(a, dimsA[op.getTransposeA() ? 0 : 1]), size(c, dimsC[1]), view(c, dimsC)},
+       attributes, {1, 1, 1, 1, 1, 1, 1, 0, 0, 0});
+  return success();
+}
+
+/// (dst GM or L1, src L0C).
+LogicalResult Emitter::fixpipe(npu::FixpipeOp op) {
+  Box dst = op.getBox(0), src = op.getBox(1);
+  if (!isMatrix(src))
+    return refuse(op, "moving more than a matrix out of L0C");
+  bool isGlobal = npu::spaceOf(dst.buffer) != npu::Space::L1;
+  SmallVector<int> keepDst, keepSrc, rows = matrixDims(src), to;
+  pair(dst, src, keepDst, keepSrc);
+  for (int dim : rows) {
+    auto at = llvm::find(keepSrc, dim);
+    to.push_back(dim >= 0 && at != keepSrc.end() ? keepDst[at - keepSrc.begin()] : -1);
+  }
+  SmallVector<NamedAttribute> attributes = {
+      word("dma_mode", "dma_mode", isGlobal ? "nz2nd" : "nz2nz")};
+  Type from = elementOf(src.buffer), result = elementOf(dst.buffer);
+  if (from != result) {
+    StringRef quantised = from.isF32() && result.isF16()    ? "F322F16"
+                          : from.isF32() && result.isBF16() ? "F322BF16"
+                                                            : "";
+    if (quantised.empty())
+      return refuse(op, "an accumulator whose elements become another type than f16 or bf16");
+    attributes.push_back(word("pre_quant", "fixpipe_pre_quant_mode", quantised));
+  }
+  if (op.getRelu())
+    attributes.push_back(word("pre_relu", "fixpipe_pre_relu_mode", "NORMAL_RELU"));
+  emit("fixpipe", {view(src, rows), view(dst, to)}, attributes, {1, 1, 0, 0});
+  return success();
+}
+
+/// Flags and barriers. Those between the pipes of a core stay out where another compiler makes them.
+LogicalResult Emitter::sync(Operation *op) {
+  if (auto set = dyn_cast<npu::BlockSetOp>(op))
+    return blockSync(op, set.getPipe(), int64_t(set.getId()), /*isSet=*/true);
+  if (auto wait = dyn_cast<npu::BlockWaitOp>(op))
+    return blockSync(op, wait.getPipe(), int64_t(wait.getId()), /*isSet=*/false);
+  if (!frame.hasFlags())
+    return success();
+  if (auto barrier = dyn_cast<npu::BarrierOp>(op)) {
+    emit("pipe_barrier", {}, word("pipe", "pipe", pipeName(barrier.getPipe())));
+    return success();
+  }
+  auto flag = [&](auto op, StringRef name) {
+    SmallVector<NamedAttribute> attributes = {
+        word("set_pipe", "pipe", pipeName(op.getSource())),
+        word("wait_pipe", "pipe", pipeName(op.getTarget()))};
+    auto id = int64_t(op.getId());
+    Value slot = op.getRotate() ? state.lookup(op.getRotate()) : Value();
+    if (!slot) {
+      attributes.push_back(word("static_event_id", "event", "EVENT_ID" + std::to_string(id)));
+      emit(name, {}, attributes);
+      return;
+    }
+    emit(name, asI64(asValue(plus(slot, builder.getIndexAttr(id)))), attributes);
+  };
+  if (auto set = dyn_cast<npu::SetFlagOp>(op))
+    flag(set, "set_flag");
+  else
+    flag(cast<npu::WaitFlagOp>(op), "wait_flag");
+  return success();
+}
+
+/// A flag between the cores of a group names both pipes: that of the other end is looked up there.
+LogicalResult Emitter::blockSync(Operation *op, npu::Pipe pipe, int64_t id, bool isSet) {
+  func::FuncOp partner = core == Core::AIC ? frame.aiv : frame.aic;
+  std::optional<npu::Pipe> other;
+  if (partner)
+    partner.walk([&](Operation *inner) {
+      if (auto set = dyn_cast<npu::BlockSetOp>(inner); set && !isSet && int64_t(set.getId()) == id)
+        other = set.getPipe();
+      if (auto wait = dyn_cast<npu::BlockWaitOp>(inner);
+          wait && isSet && int64_t(wait.getId()) == id)
+        other = wait.getPipe();
+    });
+  if (!other)
+    return refuse(op, "a flag between cores without another end");
+  constexpr int64_t kReserved = 14; // ids from here on stand for barriers of all cores
+  if (id >= kReserved)
+    return refuse(op, "more than " + Twine(kReserved) + " flags between cores");
+  SmallVector<NamedAttribute> attributes = {
+      word("tcore_type", "tcore_type", core == Core::AIC ? "CUBE" : "VECTOR"),
+      word("tpipe", "pipe", pipeName(isSet ? pipe : *other)),
+      word("pipe", "pipe", pipeName(isSet ? *other : pipe)),
+      named("static_flag_id", builder.getI64IntegerAttr(id))};
+  if (isSet)
+    emit("sync_block_set", {}, attributes, {0, 0});
+  else
+    emit("sync_block_wait", {}, attributes);
+  return success();
+}
+
+LogicalResult Emitter::print(npu::PrintOp op) {
+  Value what;
+  if (op.getNumBoxes() > 0) {
+    SmallVector<int> keep = llvm::to_vector(llvm::seq<int>(0, int(staticSizes(op.getBox(0)).size())));
+    what = view(op.getBox(0), keep);
+  } else if (op.getScalar()) {
+    what = mapping.lookup(op.getScalar());
+  } else {
+    return refuse(op, "a print without a value");
+  }
+  if (what.getType().isIndex())
+    what = asI64(what);
+  emit("debug", what,
+       {named("debugtype", builder.getStringAttr("print")), named("hex", builder.getBoolAttr(false)),
+        named("prefix", op.getMessageAttr()),
+        word("tcoretype", "tcore_type", core == Core::AIC ? "CUBE" : "VECTOR")});
+  return success();
+}

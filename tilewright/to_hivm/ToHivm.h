@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "tilewright/npu/NpuOps.h"
+
+#include <string>
+#include <vector>
+
+/// From planned and synchronised npu functions to the text of the published dialect HIVM, A2 and A3.
+namespace tilewright::to_hivm {
+
+/// How much of the schedule the text holds.
+enum class Form {
+  Flags,   ///< buffers without addresses, this compiler's flags and slots
+  Planned, ///< addresses, slots and flags: the simulated program itself
+  Plain    ///< neither addresses nor flags within a core: the other compiler plans
+};
+
+struct Options {
+  Form form = Form::Flags;
+  std::string target = "Ascend910B3"; ///< as in `hacc.target`
+};
+
+/// A parameter of the device functions behind those that every kernel has.
+struct Parameter {
+  std::string kind;     ///< "tensor", "scalar", or "size" of a tensor with run-time extents
+  std::string name;     ///< the author's, if any
+  std::string type;     ///< of the element, as MLIR spells it
+  unsigned operand = 0; ///< operand of the launch
+  int dim = -1;         ///< of a size: the dimension
+};
+
+/// One launch as text.
+struct LaunchText {
+  std::string name;           ///< of the kernel; a mixed one is @name_mix_aic and @name_mix_aiv
+  std::string core;           ///< "aic", "aiv" or "mix"
+  std::string text;           ///< the module
+  int64_t workspaceBytes = 0; ///< global scratch of each core (of each AIC of a mixed kernel)
+  std::vector<Parameter> parameters;
+};
+
+/// Translates the device functions of `launch`, which have been through npu-plan-memory and
+/// npu-insert-sync. What HIVM has no operation for is made from what it has, or diagnosed at the op.
+mlir::FailureOr<LaunchText> exportLaunch(npu::LaunchOp launch, llvm::StringRef name,
+                                         const Options &options);
+
+} // namespace tilewright::to_hivm

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Buffers as memrefs, boxes as views of them.
+
+#include "tilewright/to_hivm/Emitter.h"
+
+#include "tilewright/hivm/HivmDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tilewright;
+using namespace tilewright::to_hivm;
+
+Type to_hivm::signless(Type type) {
+  auto integer = dyn_cast<IntegerType>(type);
+  return integer ? IntegerType::get(type.getContext(), integer.getWidth()) : type;
+}
+
+static StringRef spaceName(npu::Space space) {
+  switch (space) {
+  case npu::Space::L1:
+    return "cbuf";
+  case npu::Space::L0A:
+    return "ca";
+  case npu::Space::L0B:
+    return "cb";
+  case npu::Space::L0C:
+    return "cc";
+  case npu::Space::UB:
+    return "ub";
+  default:
+    return "gm";
+  }
+}
+
+MemRefType to_hivm::hivmType(MemRefType type, ArrayRef<int64_t> shape) {
+  auto space =
+      hivm::WordAttr::get(type.getContext(), "address_space", spaceName(npu::spaceOf(type)));
+  return MemRefType::get(shape, signless(type.getElementType()), AffineMap(), space);
+}
+
+Value Emitter::constant(int64_t value) {
+  return builder.create<arith::ConstantIndexOp>(loc, value);
+}
+
+Value Emitter::asValue(OpFoldResult value) {
+  auto known = getConstantIntValue(value);
+  return known ? constant(*known) : cast<Value>(value);
+}
+
+Value Emitter::asI64(Value index) {
+  return builder.create<arith::IndexCastOp>(loc, builder.getI64Type(), index);
+}
+
+OpFoldResult Emitter::fold(Value value) {
+  if (auto known = constantOf(value))
+    return builder.getIndexAttr(*known);
+  return mapping.lookup(value);
+}
+
+Emitter::Sizes Emitter::fold(ValueRange values) {
+  Sizes result;
+  for (Value value : values)
+    result.push_back(fold(value));
+  return result;
+}
+
+OpFoldResult Emitter::times(OpFoldResult a, OpFoldResult b) {
+  auto x = getConstantIntValue(a), y = getConstantIntValue(b);
+  if (x && y)
+    return builder.getIndexAttr(*x * *y);
+  if ((x && *x == 0) || (y && *y == 1))
+    return a;
+  if ((y && *y == 0) || (x && *x == 1))
+    return b;
+  return builder.create<arith::MulIOp>(loc, asValue(a), asValue(b)).getResult();
+}
+
+OpFoldResult Emitter::plus(OpFoldResult a, OpFoldResult b) {
+  auto x = getConstantIntValue(a), y = getConstantIntValue(b);
+  if (x && y)
+    return builder.getIndexAttr(*x + *y);
+  if (y && *y == 0)
+    return a;
+  if (x && *x == 0)
+    return b;
+  return builder.create<arith::AddIOp>(loc, asValue(a), asValue(b)).getResult();
+}
+
+/// Sizes of a whole buffer; run-time ones of an argument are parameters of the function.
+Emitter::Sizes Emitter::extentsOf(Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  Sizes extents;
+  for (auto [dim, extent] : llvm::enumerate(type.getShape())) {
+    if (!ShapedType::isDynamic(extent)) {
+      extents.push_back(builder.getIndexAttr(extent));
+      continue;
+    }
+    unsigned operand = cast<BlockArgument>(buffer).getArgNumber();
+    unsigned parameter = frame.sizes.at({operand, int(dim)});
+    Value size = target.getArgument(3 + parameter);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&target.front());
+    extents.push_back(
+        builder.create<arith::IndexCastOp>(loc, builder.getIndexType(), size).getResult());
+  }
+  return extents;
+}
+
+/// On-chip memory of a type, as many as `slots` in a row.
+Value Emitter::memory(MemRefType type, int64_t slots, std::optional<int64_t> address) {
+  SmallVector<int64_t> shape(type.getShape());
+  if (slots > 1)
+    shape.insert(shape.begin(), slots);
+  MemRefType result = hivmType(type, shape);
+  if (!address)
+    return builder.create<memref::AllocOp>(loc, result);
+  Value where = builder.create<arith::ConstantIntOp>(loc, *address, 64);
+  return emit("pointer_cast", where, {}, {1, 0}, TypeRange(result))->getResult(0);
+}
+
+LogicalResult Emitter::alloc(npu::AllocOp op) {
+  Value buffer = op.getResult();
+  auto type = cast<MemRefType>(op.getType());
+  if (npu::spaceOf(type) == npu::Space::Reg) {
+    state[buffer] =
+        builder.create<arith::ConstantOp>(loc, builder.getZeroAttr(signless(type.getElementType())));
+    return success();
+  }
+  if (op.getSlots() > 1)
+    state[buffer] = constant(int64_t(op.getSlots()) - 1); // the first use advances
+  if (npu::spaceOf(type) == npu::Space::Workspace)
+    return success();
+  std::optional<int64_t> address;
+  if (frame.isPlanned())
+    address = op.getAddress();
+  buffers[buffer] = memory(type, int64_t(op.getSlots()), address);
+  return success();
+}
+
+/// The memref behind a buffer: slots in front; one-dimensional for global memory.
+Value Emitter::baseOf(Value buffer) {
+  if (auto argument = dyn_cast<BlockArgument>(buffer))
+    return target.getArgument(3 + argument.getArgNumber());
+  if (npu::spaceOf(buffer) != npu::Space::Workspace)
+    return buffers.lookup(buffer);
+  auto alloc = buffer.getDefiningOp<npu::AllocOp>();
+  auto type = cast<MemRefType>(alloc.getType());
+  OpFoldResult shift = plus(workspaceOffset, builder.getIndexAttr(*alloc.getAddress()));
+  if (Value slot = state.lookup(buffer))
+    shift = plus(shift, times(slot, builder.getIndexAttr(alloc.getSlotBytes())));
+  return builder.create<memref::ViewOp>(loc, hivmType(type, type.getNumElements()), workspace,
+                                        asValue(shift), ValueRange());
+}
+
+/// Inserts the dimensions of size 1 that `keep` asks for.
+Value Emitter::expanded(Value narrow, ArrayRef<int> keep) {
+  if (!llvm::is_contained(keep, -1))
+    return narrow;
+  auto type = cast<MemRefType>(narrow.getType());
+  SmallVector<ReassociationIndices> groups(type.getRank());
+  SmallVector<int64_t> shape;
+  SmallVector<OpFoldResult> sizes = memref::getMixedSizes(builder, loc, narrow), output;
+  int64_t seen = -1; // dimensions of `narrow` so far
+  for (auto [at, dim] : llvm::enumerate(keep)) {
+    if (dim >= 0)
+      ++seen;
+    groups[std::max<int64_t>(seen, 0)].push_back(at);
+    shape.push_back(dim >= 0 ? type.getDimSize(seen) : 1);
+    output.push_back(dim >= 0 ? sizes[seen] : OpFoldResult(builder.getIndexAttr(1)));
+  }
+  auto result = memref::ExpandShapeOp::computeExpandedType(type, shape, groups);
+  return builder.create<memref::ExpandShapeOp>(loc, *result, narrow, groups, output);
+}
+
+Value Emitter::view(const Box &box, ArrayRef<int> keep) {
+  npu::Space space = npu::spaceOf(box.buffer);
+  if (space == npu::Space::GM || space == npu::Space::Workspace)
+    return globalView(box, keep);
+  Value base = baseOf(box.buffer);
+  auto type = cast<MemRefType>(base.getType());
+  SmallVector<int> kept(keep);
+  SmallVector<int> real;
+  llvm::copy_if(kept, std::back_inserter(real), [](int dim) { return dim >= 0; });
+  auto rank = int(cast<MemRefType>(box.buffer.getType()).getRank());
+  if (real.empty() && rank > 0) { // a view has a dimension at least
+    real.push_back(rank - 1);
+    kept.back() = rank - 1;
+  }
+  Sizes offsets = fold(box.offsets), sizes = fold(box.sizes);
+  SmallVector<int64_t> shape;
+  for (int dim : real)
+    shape.push_back(getConstantIntValue(sizes[dim]).value_or(ShapedType::kDynamic));
+  if (Value slot = state.lookup(box.buffer)) {
+    offsets.insert(offsets.begin(), slot);
+    sizes.insert(sizes.begin(), builder.getIndexAttr(1));
+  }
+  bool isWhole = int64_t(real.size()) == type.getRank();
+  for (auto [offset, size, extent] : llvm::zip(offsets, sizes, type.getShape()))
+    isWhole &= isConstantIntValue(offset, 0) && isConstantIntValue(size, extent);
+  if (!isWhole) {
+    SmallVector<OpFoldResult> strides(sizes.size(), builder.getIndexAttr(1));
+    auto result = cast<MemRefType>(memref::SubViewOp::inferRankReducedResultType(
+        shape, type, offsets, sizes, strides));
+    base = builder.create<memref::SubViewOp>(loc, result, base, offsets, sizes, strides);
+  }
+  return expanded(base, kept);
+}
+
+Value Emitter::globalView(const Box &box, ArrayRef<int> keep) {
+  Value base = baseOf(box.buffer);
+  Sizes extents = extentsOf(box.buffer), boxSizes = fold(box.sizes), boxOffsets = fold(box.offsets);
+  OpFoldResult stride = builder.getIndexAttr(1), offset = builder.getIndexAttr(0);
+  Sizes boxStrides(extents.size());
+  for (unsigned dim = unsigned(extents.size()); dim-- > 0;) {
+    boxStrides[dim] = stride;
+    offset = plus(offset, times(boxOffsets[dim], stride));
+    if (dim > 0)
+      stride = times(stride, extents[dim]);
+  }
+  SmallVector<OpFoldResult> sizes(keep.size()), strides(keep.size());
+  OpFoldResult next = builder.getIndexAttr(1); // where a dimension of size 1 would go on
+  for (unsigned at = unsigned(keep.size()); at-- > 0;) {
+    int dim = keep[at];
+    sizes[at] = dim >= 0 ? boxSizes[dim] : OpFoldResult(builder.getIndexAttr(1));
+    strides[at] = dim >= 0 ? boxStrides[dim] : next;
+    next = times(sizes[at], strides[at]);
+  }
+  auto known = [](OpFoldResult value) {
+    return getConstantIntValue(value).value_or(ShapedType::kDynamic);
+  };
+  auto baseType = cast<MemRefType>(base.getType());
+  auto layout = StridedLayoutAttr::get(builder.getContext(), known(offset),
+                                       llvm::map_to_vector(strides, known));
+  auto type = MemRefType::get(llvm::map_to_vector(sizes, known), baseType.getElementType(), layout,
+                              baseType.getMemorySpace());
+  return builder.create<memref::ReinterpretCastOp>(loc, type, base, offset, sizes, strides);
+}
+
+/// Pairs the dimensions of two boxes as a copy does, by the sizes that are not 1. At least `least`
+/// dimensions, with 1s in front.
+void Emitter::pair(const Box &a, const Box &b, SmallVectorImpl<int> &keepA,
+                   SmallVectorImpl<int> &keepB, unsigned least) {
+  SmallVector<int64_t> sizesA = staticSizes(a), sizesB = staticSizes(b);
+  auto keep = [](ArrayRef<int64_t> sizes, SmallVectorImpl<int> &order) {
+    for (auto [dim, size] : llvm::enumerate(sizes))
+      if (size != 1)
+        order.push_back(int(dim));
+  };
+  keep(sizesA, keepA);
+  keep(sizesB, keepB);
+  if (keepA.size() != keepB.size() && sizesA.size() == sizesB.size()) {
+    // A run-time size that is 1 faces a dropped dimension.
+    keepA.clear();
+    keepB.clear();
+    for (auto [dim, one, other] : llvm::enumerate(sizesA, sizesB)) {
+      if (one == 1 && other == 1)
+        continue;
+      keepA.push_back(int(dim));
+      keepB.push_back(int(dim));
+    }
+  }
+  while (keepA.size() < std::max<size_t>(keepB.size(), least))
+    keepA.insert(keepA.begin(), -1);
+  while (keepB.size() < keepA.size())
+    keepB.insert(keepB.begin(), -1);
+}

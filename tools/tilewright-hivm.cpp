@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Prints the launches of a planned npu module as text of the published dialect HIVM:
+//   tilewright-hivm a.mlir --form=plain
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Index/IR/IndexDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "tilewright/tile/TileOps.h"
+#include "tilewright/to_hivm/ToHivm.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+using namespace tilewright;
+
+namespace {
+
+llvm::cl::opt<std::string> inputFile(llvm::cl::Positional, llvm::cl::desc("file"),
+                                     llvm::cl::init("-"));
+llvm::cl::opt<std::string> target("target", llvm::cl::desc("Name of the chip in the text"),
+                                  llvm::cl::init("Ascend910B3"));
+llvm::cl::opt<to_hivm::Form>
+    form("form", llvm::cl::desc("How much of the schedule the text holds"),
+         llvm::cl::init(to_hivm::Form::Flags),
+         llvm::cl::values(clEnumValN(to_hivm::Form::Flags, "flags", "no addresses, our flags"),
+                          clEnumValN(to_hivm::Form::Planned, "planned", "addresses and flags"),
+                          clEnumValN(to_hivm::Form::Plain, "plain", "neither")));
+
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  llvm::cl::ParseCommandLineOptions(argc, argv, "npu module to HIVM text\n");
+  std::string problem;
+  auto buffer = openInputFile(inputFile, &problem);
+  if (!buffer) {
+    llvm::errs() << problem << "\n";
+    return 1;
+  }
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<tile::TileDialect, npu::NpuDialect, func::FuncDialect, arith::ArithDialect,
+                      scf::SCFDialect, math::MathDialect, memref::MemRefDialect,
+                      index::IndexDialect, affine::AffineDialect>();
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  SourceMgrDiagnosticHandler handler(sources, &context);
+  auto module = parseSourceFile<ModuleOp>(sources, &context);
+  if (!module)
+    return 1;
+  bool isDone = true;
+  SmallVector<npu::LaunchOp> launches;
+  module->walk([&](npu::LaunchOp launch) { launches.push_back(launch); });
+  for (auto [number, launch] : llvm::enumerate(launches)) {
+    std::string name = launch->getParentOfType<func::FuncOp>().getName().str();
+    if (launches.size() > 1)
+      name += "_" + std::to_string(number);
+    auto text = to_hivm::exportLaunch(launch, name, {form, target});
+    if (failed(text))
+      isDone = false;
+    else
+      llvm::outs() << (number ? "// -----\n" : "") << text->text;
+  }
+  return isDone ? 0 : 1;
+}
