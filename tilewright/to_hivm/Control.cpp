@@ -90,8 +90,15 @@ LogicalResult Emitter::op(Operation *op) {
     mapping.map(op->getResult(0), constant(0));
     return success();
   }
-  if (auto check = dyn_cast<npu::AssertOp>(op))
-    return refuse(op, "an assertion on the device");
+  if (auto check = dyn_cast<npu::AssertOp>(op)) {
+    Value holds = builder.create<arith::ExtUIOp>(loc, builder.getI32Type(),
+                                                 mapping.lookup(check.getCondition()));
+    emit("debug", holds,
+         {named("debugtype", builder.getStringAttr("assert")),
+          named("hex", builder.getBoolAttr(false)), named("prefix", check.getMessageAttr()),
+          word("tcoretype", "tcore_type", core == Core::AIC ? "CUBE" : "VECTOR")});
+    return success();
+  }
   return vector(op);
 }
 

@@ -82,6 +82,7 @@ private:
   LogicalResult alloc(npu::AllocOp op);
   Value memory(mlir::MemRefType type, int64_t slots, std::optional<int64_t> address);
   Value baseOf(Value buffer);
+  Value slotOf(Value base, Value slot);
   /// The box as a memref with the box dimensions `keep`, in rising order; -1 is a dimension of
   /// size 1. Dimensions that are left out have size 1.
   Value view(const Box &box, llvm::ArrayRef<int> keep);
@@ -123,6 +124,8 @@ private:
   LogicalResult select(Operation *op, Vec dst, Vec condition, Vec a, Vec b);
   LogicalResult cast(Operation *op, Vec dst, Vec src, llvm::StringRef round);
   LogicalResult copy(Operation *op, Vec dst, Vec src);
+  LogicalResult wrap(Operation *op, Vec dst, Vec src);
+  LogicalResult quotient(Operation *op, Fn fn, Vec dst, Vec a, Vec b);
   LogicalResult reduce(npu::ReduceOp op);
   LogicalResult scan(npu::ScanOp op);
   LogicalResult iota(npu::IotaOp op);

@@ -145,17 +145,17 @@ LogicalResult Emitter::cast(Operation *op, Vec dst, Vec src, StringRef round) {
   if (isa<IntegerType>(from) && isa<IntegerType>(to)) {
     if (width(from) < width(to)) {
       isWiden = true;
-      if (width(to) == 64 && width(from) < 32)
+      if (src.isUnsigned && width(from) == 8)
+        through = f16;
+      else if (width(to) == 64 && width(from) < 32)
         through = i32;
-    } else if (width(to) == 8) {
-      return refuse(op, "a conversion from i" + Twine(width(from)) + " to i8 that wraps");
-    } else if (width(from) == 64 && width(to) == 16) {
-      through = i32;
+    } else {
+      return wrap(op, dst, src);
     }
   } else if (isa<IntegerType>(from)) {
-    if (width(from) == 8 && !to.isF16())
-      through = to.isF32() ? f16 : f32;
-    else if (isNarrowFloat(to) && !(width(from) == 16 && to.isF16()) && width(from) != 1)
+    if (width(from) == 8)
+      through = to.isF16() ? Type() : to.isF32() ? f16 : f32;
+    else if (width(from) != 1 && isNarrowFloat(to) && !(width(from) == 16 && to.isF16()))
       through = f32;
   } else if (isa<IntegerType>(to)) {
     if (from.isBF16() ? width(to) != 32 : from.isF16() && width(to) == 64)
@@ -167,16 +167,37 @@ LogicalResult Emitter::cast(Operation *op, Vec dst, Vec src, StringRef round) {
     FailureOr<Vec> middle = as(op, src, through);
     if (failed(middle))
       return failure();
-    middle->isUnsigned = src.isUnsigned;
     return cast(op, dst, *middle, round);
   }
   bool rounds = isa<FloatType>(from) && (isa<IntegerType>(to) || width(to) < width(from));
   SmallVector<NamedAttribute> attributes = {
       word("round_mode", "round_mode", rounds && !isWiden ? round : "rint")};
-  if ((src.isUnsigned && isa<IntegerType>(from)) || (dst.isUnsigned && isa<IntegerType>(to)))
+  if ((src.isUnsigned && from.isInteger(8)) || (dst.isUnsigned && to.isInteger(8)))
     attributes.push_back(word("cast", "cast", "cast_unsigned"));
   Vec whole = broadcastAxes(src).empty() || !broadcastAxes(dst).empty() ? src : full(src);
   emitVector("vcast", whole, dst, attributes, {1, 1, 0});
+  return success();
+}
+
+/// To a narrower integer: shifts keep the low bits with their sign, after which every step is exact.
+LogicalResult Emitter::wrap(Operation *op, Vec dst, Vec src) {
+  unsigned from = src.element().getIntOrFloatBitWidth(),
+           to = dst.element().getIntOrFloatBitWidth();
+  Vec low = temporary(src.element()), kept = temporary(src.element());
+  Vec by = number(src.element(), from - to);
+  if (failed(binary(op, Fn::Shl, low, full(src), by)) || failed(binary(op, Fn::Shr, kept, low, by)))
+    return failure();
+  while (kept.element().getIntOrFloatBitWidth() > std::max(to, 16u)) {
+    unsigned half = kept.element().getIntOrFloatBitWidth() / 2;
+    Vec next = half == to ? dst : temporary(builder.getIntegerType(half));
+    emitVector("vcast", kept, next, word("round_mode", "round_mode", "rint"), {1, 1, 0});
+    kept = next;
+  }
+  if (to > 8)
+    return success();
+  Vec half = temporary(builder.getF16Type());
+  emitVector("vcast", kept, half, word("round_mode", "round_mode", "rint"), {1, 1, 0});
+  emitVector("vcast", half, dst, word("round_mode", "round_mode", "rint"), {1, 1, 0});
   return success();
 }
 
@@ -286,17 +307,15 @@ LogicalResult Emitter::binary(Operation *op, Fn fn, Vec dst, Vec a, Vec b) {
   StringRef name = opName(fn);
   if ((fn == Fn::Div || fn == Fn::FloorDiv) && isa<FloatType>(element)) {
     name = "vdiv";
-  } else if (fn == Fn::Rem && element.isInteger(32)) {
-    emitVector("vmod", {full(a), full(b)}, dst, {}, {2, 1, 0});
-    return success();
+  } else if (isa<IntegerType>(element) && !a.isUnsigned &&
+             (fn == Fn::Div || isBetween(fn, Fn::Rem, Fn::FloorMod))) {
+    return quotient(op, fn, dst, a, b);
   }
   Type type = name.empty() ? Type() : computedIn(fn == Fn::FloorDiv ? Fn::Div : fn, element);
   bool isUnordered = !a.isUnsigned || isBetween(fn, Fn::Add, Fn::Mul) ||
                      isBetween(fn, Fn::And, Fn::Shl);
   if (!type || (!isUnordered && element.getIntOrFloatBitWidth() > 8))
     return refuse(op, stringifyFn(fn) + " of this element type");
-  if (type.isInteger(16) && element.isInteger(8) && isBetween(fn, Fn::Add, Fn::Mul))
-    return refuse(op, stringifyFn(fn) + " of i8, which wraps");
 
   // A scalar comes second, but for differences and quotients, which know it first too.
   bool commutes = fn != Fn::Sub && fn != Fn::Div && fn != Fn::FloorDiv && fn != Fn::Shl && fn != Fn::Shr;
@@ -323,6 +342,37 @@ LogicalResult Emitter::binary(Operation *op, Fn fn, Vec dst, Vec a, Vec b) {
   return type == element ? success() : cast(op, dst, out, "rint");
 }
 
+/// Integer quotients and remainders, in i64, the only integer type that HIVM divides.
+LogicalResult Emitter::quotient(Operation *op, Fn fn, Vec dst, Vec a, Vec b) {
+  Type i64 = builder.getI64Type();
+  FailureOr<Vec> left = as(op, a, i64), right = as(op, b, i64);
+  if (failed(left) || failed(right))
+    return failure();
+  Vec x = full(*left), y = full(*right);
+  auto two = [&](Fn fn, Vec a, Vec b) {
+    Vec result = temporary(i64);
+    (void)binary(op, fn, result, a, b);
+    return result;
+  };
+  Vec q = temporary(i64);
+  emitVector("vdiv", {x, y}, q, {}, {2, 1, 0});
+  if (fn == Fn::Div)
+    return cast(op, dst, q, "rint");
+  Vec r = two(Fn::Sub, x, two(Fn::Mul, q, y));
+  if (fn == Fn::Rem)
+    return cast(op, dst, r, "rint");
+  // Where a remainder is left and its sign is not the divisor's: one less, and once more the divisor.
+  Vec size = temporary(i64);
+  if (failed(unary(op, Fn::Abs, size, r)))
+    return failure();
+  Vec isLeft = two(Fn::Min, size, number(i64, 1));
+  Vec differs = two(Fn::Shr, two(Fn::Xor, r, y), number(i64, 63));
+  Vec less = two(Fn::Mul, isLeft, differs);
+  if (fn == Fn::FloorDiv)
+    return cast(op, dst, two(Fn::Add, q, less), "rint");
+  return cast(op, dst, two(Fn::Sub, r, two(Fn::Mul, less, y)), "rint");
+}
+
 LogicalResult Emitter::compare(Operation *op, Fn fn, Vec dst, Vec a, Vec b) {
   if (a.isScalar() && b.isScalar())
     a = full(a);
@@ -347,7 +397,7 @@ LogicalResult Emitter::compare(Operation *op, Fn fn, Vec dst, Vec a, Vec b) {
     return failure();
   Vec flags = dst.element().isInteger(1) ? dst : temporary(builder.getI1Type());
   emitVector("vcmp", {full(*left), right->isScalar() ? *right : full(*right)}, flags,
-             word("compare_mode", "compare_mode", stringifyFn(fn)), {2, 1, 0});
+             word("compare_mode", "compare_mode", stringifyFn(fn)), {2, 1});
   return dst.element().isInteger(1) ? success() : cast(op, dst, flags, "rint");
 }
 

@@ -70,11 +70,8 @@ LogicalResult Emitter::load(npu::LoadOp op) {
     auto at = llvm::find(keepDst, dim);
     from.push_back(dim >= 0 && at != keepDst.end() ? keepSrc[at - keepDst.begin()] : -1);
   }
-  Value target = view(dst, rows);
-  SmallVector<NamedAttribute> attributes;
-  if (cast<MemRefType>(target.getType()).getLayout().isIdentity() || state.contains(dst.buffer))
-    attributes.push_back(named("dst_continuous", builder.getUnitAttr()));
-  emit("nd2nz", {view(src, from), target}, attributes, {1, 1, 0, 0});
+  emit("nd2nz", {view(src, from), view(dst, rows)}, named("dst_continuous", builder.getUnitAttr()),
+       {1, 1, 0, 0});
   return success();
 }
 
@@ -128,7 +125,7 @@ LogicalResult Emitter::fixpipe(npu::FixpipeOp op) {
     to.push_back(dim >= 0 && at != keepSrc.end() ? keepDst[at - keepSrc.begin()] : -1);
   }
   SmallVector<NamedAttribute> attributes = {
-      word("dma_mode", "dma_mode", isGlobal ? "nz2nd" : "nz2nz")};
+      word("dma_mode", "dma_mode", isGlobal ? "nz2nd" : "normal")};
   Type from = elementOf(src.buffer), result = elementOf(dst.buffer);
   if (from != result) {
     StringRef quantised = from.isF32() && result.isF16()    ? "F322F16"

@@ -36,7 +36,8 @@ Operation *Emitter::emit(StringRef name, ValueRange operands, ArrayRef<NamedAttr
   NamedAttrList all(attributes);
   if (!segments.empty())
     all.append("operandSegmentSizes", builder.getDenseI32ArrayAttr(segments));
-  op.addAttributes(all);
+  if (!all.empty())
+    op.propertiesAttr = all.getDictionary(builder.getContext());
   return builder.create(op);
 }
 

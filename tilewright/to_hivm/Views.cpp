@@ -176,6 +176,20 @@ Value Emitter::expanded(Value narrow, ArrayRef<int> keep) {
   return builder.create<memref::ExpandShapeOp>(loc, *result, narrow, groups, output);
 }
 
+/// One slot of a rotating buffer.
+Value Emitter::slotOf(Value base, Value slot) {
+  auto type = cast<MemRefType>(base.getType());
+  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)), sizes,
+      strides(type.getRank(), builder.getIndexAttr(1));
+  offsets[0] = slot;
+  for (int64_t extent : type.getShape())
+    sizes.push_back(builder.getIndexAttr(extent));
+  sizes[0] = builder.getIndexAttr(1);
+  auto result = cast<MemRefType>(memref::SubViewOp::inferRankReducedResultType(
+      type.getShape().drop_front(), type, offsets, sizes, strides));
+  return builder.create<memref::SubViewOp>(loc, result, base, offsets, sizes, strides);
+}
+
 Value Emitter::view(const Box &box, ArrayRef<int> keep) {
   npu::Space space = npu::spaceOf(box.buffer);
   if (space == npu::Space::GM || space == npu::Space::Workspace)
@@ -194,7 +208,12 @@ Value Emitter::view(const Box &box, ArrayRef<int> keep) {
   SmallVector<int64_t> shape;
   for (int dim : real)
     shape.push_back(getConstantIntValue(sizes[dim]).value_or(ShapedType::kDynamic));
-  if (Value slot = state.lookup(box.buffer)) {
+  bool isMatrix = space != npu::Space::UB;
+  if (Value slot = state.lookup(box.buffer); slot && isMatrix) {
+    // Fractal layouts tell dropped dimensions from rows of size 1 only in a step of their own.
+    base = slotOf(base, slot);
+    type = cast<MemRefType>(base.getType());
+  } else if (slot) {
     offsets.insert(offsets.begin(), slot);
     sizes.insert(sizes.begin(), builder.getIndexAttr(1));
   }
