@@ -42,9 +42,16 @@ SmallVector<Value> Emitter::changedIn(Operation *op) {
 }
 
 LogicalResult Emitter::block(Block &body) {
-  for (Operation &inner : body)
+  usesScratch = true;
+  for (Operation &inner : body) {
+    loc = inner.getLoc();
+    for (npu::AllocOp buffer : sunk.lookup(&inner))
+      if (failed(alloc(buffer)))
+        return failure();
     if (failed(op(&inner)))
       return failure();
+  }
+  usesScratch = true;
   return success();
 }
 
@@ -60,8 +67,12 @@ LogicalResult Emitter::op(Operation *op) {
     return success();
   if (op->getDialect()->getNamespace() != "npu")
     return scalar(op);
-  if (auto alloc = dyn_cast<npu::AllocOp>(op))
-    return this->alloc(alloc);
+  if (auto alloc = dyn_cast<npu::AllocOp>(op)) {
+    bool isSunk = llvm::any_of(sunk, [&](auto &entry) {
+      return llvm::is_contained(entry.second, alloc);
+    });
+    return isSunk ? success() : this->alloc(alloc);
+  }
   if (auto step = dyn_cast<npu::AdvanceOp>(op)) {
     advance(step);
     return success();

@@ -53,8 +53,9 @@ private:
   llvm::DenseMap<Value, Value> state;     ///< slot of a rotating buffer, value of a variable
   Value workspace;                        ///< i8 memref, and byte offset of this core's part in it
   Value workspaceOffset;
-  int64_t scratch = 0, scratchEnd = 0;    ///< planned: free UB bytes behind the plan
-  int64_t scratchStart = 0;
+  /// Plain: buffers that are declared in front of an operation within a loop.
+  llvm::DenseMap<Operation *, llvm::SmallVector<npu::AllocOp>> sunk;
+  int64_t scratch = 0, scratchStart = 0; ///< planned: free UB bytes behind the plan
 
   // Control.cpp: regions, scalars, and what changes in place as values.
   LogicalResult block(mlir::Block &body);
@@ -79,6 +80,7 @@ private:
   mlir::OpFoldResult times(mlir::OpFoldResult a, mlir::OpFoldResult b);
   mlir::OpFoldResult plus(mlir::OpFoldResult a, mlir::OpFoldResult b);
   Sizes extentsOf(Value buffer);
+  void sinkBuffers();
   LogicalResult alloc(npu::AllocOp op);
   Value memory(mlir::MemRefType type, int64_t slots, std::optional<int64_t> address);
   Value baseOf(Value buffer);
@@ -115,6 +117,7 @@ private:
   Sizes domain;                                ///< sizes of the op's domain
   llvm::SmallVector<int64_t, 4> domainBounds;  ///< and what they are at most
   bool wroteVector = false;                    ///< within the op at hand
+  bool usesScratch = true; ///< hidden temporaries may be in use: no barrier since
   LogicalResult vector(Operation *op);
   LogicalResult elementwise(npu::ElementwiseOp op);
   LogicalResult apply(Operation *op, Fn fn, Vec dst, llvm::ArrayRef<Vec> sources, Round round);

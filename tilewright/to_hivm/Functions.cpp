@@ -261,13 +261,24 @@ LogicalResult Emitter::unary(Operation *op, Fn fn, Vec dst, Vec src) {
   };
   auto cosine = [&](Vec x) { return sine(two(Fn::Add, x, num(std::numbers::pi / 2))); };
   auto done = [&](Vec result) { return cast(op, dst, result, "rint"); };
+  // The first step and the last may use the destination's memory.
+  Vec place = dst.element() == f32 && broadcastAxes(dst).empty() ? dst : temporary(f32);
+  auto scaled = [&](double factor) {
+    (void)binary(op, Fn::Mul, place, x, num(factor));
+    return place;
+  };
+  auto lastly = [&](LogicalResult made) {
+    return failed(made) || place.value == dst.value ? made : done(place);
+  };
   switch (fn) {
   case Fn::Exp2:
-    return done(one(Fn::Exp, two(Fn::Mul, x, num(std::numbers::ln2))));
+    return lastly(unary(op, Fn::Exp, place, scaled(std::numbers::ln2)));
   case Fn::Log2:
-    return done(two(Fn::Mul, one(Fn::Log, x), num(std::numbers::log2e)));
+    (void)unary(op, Fn::Log, place, x);
+    return lastly(binary(op, Fn::Mul, place, place, num(std::numbers::log2e)));
   case Fn::Log10:
-    return done(two(Fn::Mul, one(Fn::Log, x), num(std::numbers::log10e)));
+    (void)unary(op, Fn::Log, place, x);
+    return lastly(binary(op, Fn::Mul, place, place, num(std::numbers::log10e)));
   case Fn::Log1p:
     return done(one(Fn::Log, two(Fn::Add, x, num(1))));
   case Fn::Sigmoid: {

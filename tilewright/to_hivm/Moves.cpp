@@ -150,6 +150,8 @@ LogicalResult Emitter::sync(Operation *op) {
   if (!frame.hasFlags())
     return success();
   if (auto barrier = dyn_cast<npu::BarrierOp>(op)) {
+    if (barrier.getPipe() == npu::Pipe::V || barrier.getPipe() == npu::Pipe::All)
+      usesScratch = false;
     emit("pipe_barrier", {}, word("pipe", "pipe", pipeName(barrier.getPipe())));
     return success();
   }

@@ -63,6 +63,8 @@ LogicalResult Emitter::run() {
     workspaceOffset =
         builder.create<arith::MulIOp>(loc, index, constant(frame.workspaceBytes)).getResult();
   }
+  if (!frame.hasFlags())
+    sinkBuffers();
   if (failed(block(source.front())))
     return failure();
   builder.setInsertionPointToEnd(&target.front());

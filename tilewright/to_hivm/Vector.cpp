@@ -36,11 +36,26 @@ LogicalResult Emitter::vector(Operation *op) {
       .Default([&](Operation *op) { return refuse(op, "'" + op->getName().getStringRef() + "'"); });
 }
 
+/// Instructions that the other compiler may give hidden temporaries, which instructions that are
+/// independent otherwise share.
+static bool mayUseScratch(StringRef name, ArrayRef<NamedAttribute> attributes) {
+  bool broadcasts = llvm::any_of(attributes, [](NamedAttribute attribute) {
+    return attribute.getName().getValue().starts_with("broadcast");
+  });
+  return broadcasts || llvm::is_contained({"vreduce", "vsel", "vcmp", "vcast", "vcumsum",
+                                           "vcumprod", "vtranspose", "vgather", "vdiv"},
+                                          name);
+}
+
 void Emitter::emitVector(StringRef name, ArrayRef<Vec> sources, Vec dst,
                          ArrayRef<NamedAttribute> attributes, ArrayRef<int32_t> segments) {
-  if (wroteVector && frame.hasFlags())
+  bool needsScratch = mayUseScratch(name, attributes);
+  if (frame.hasFlags() && (wroteVector || (needsScratch && usesScratch))) {
     emit("pipe_barrier", {}, word("pipe", "pipe", "PIPE_V"));
+    usesScratch = false;
+  }
   wroteVector = true;
+  usesScratch |= needsScratch;
   SmallVector<Value> operands =
       llvm::map_to_vector(sources, [](const Vec &vec) { return vec.value; });
   operands.push_back(dst.value);
@@ -62,7 +77,6 @@ Emitter::Vec Emitter::temporary(Type element, ArrayRef<OpFoldResult> sizes,
   if (frame.isPlanned()) {
     address = scratch;
     scratch += npu::slotBytes(type);
-    scratchEnd = std::max(scratchEnd, scratch);
   }
   Value whole = memory(type, 1, address);
   SmallVector<int64_t> shape = llvm::map_to_vector(sizes, [](OpFoldResult size) {

@@ -122,12 +122,82 @@ Value Emitter::memory(MemRefType type, int64_t slots, std::optional<int64_t> add
   return emit("pointer_cast", where, {}, {1, 0}, TypeRange(result))->getResult(0);
 }
 
+/// The innermost block that holds all uses of a buffer but those that go to its next slot.
+static Block *commonBlock(npu::AllocOp alloc) {
+  Block *block = nullptr;
+  for (Operation *user : alloc->getUsers()) {
+    if (isa<npu::AdvanceOp>(user))
+      continue;
+    if (!block)
+      block = user->getBlock();
+    while (!block->findAncestorOpInBlock(*user))
+      block = block->getParentOp()->getBlock();
+  }
+  return block;
+}
+
+/// Nothing of what was in the buffer before is left behind `op`.
+static bool overwrites(Operation *op, Value buffer) {
+  auto access = dyn_cast<AccessInterface>(op);
+  if (!access)
+    return false;
+  bool isWritten = false;
+  for (unsigned index = 0; index < access.getNumBoxes(); ++index) {
+    Box box = access.getBox(index);
+    if (box.buffer != buffer)
+      continue;
+    bool isWhole = ArrayRef<int64_t>(staticSizes(box)) == cast<MemRefType>(buffer.getType()).getShape();
+    auto mmad = dyn_cast<npu::MmadOp>(op);
+    bool clears = mmad && constantOf(mmad.getInit()).value_or(0) != 0;
+    if (!isWhole || (reads(access.getAccessKind(index)) && !(clears && index == 0)))
+      return false;
+    isWritten = true;
+  }
+  return isWritten;
+}
+
+/// Where another compiler plans, buffers that no turn of a loop leaves to the next are declared in
+/// its body: that is where it looks for what may share memory, and for what may have slots.
+void Emitter::sinkBuffers() {
+  source.walk([&](npu::AllocOp alloc) {
+    npu::Space space = npu::spaceOf(alloc.getResult());
+    Block *block = commonBlock(alloc);
+    if (!block || block == alloc->getBlock() || space == npu::Space::Reg ||
+        space == npu::Space::Workspace)
+      return;
+    Operation *first = nullptr, *advance = nullptr;
+    for (Operation *user : alloc->getUsers()) {
+      if (isa<npu::AdvanceOp>(user)) {
+        advance = advance ? alloc.getOperation() : user; // two: the slots are not a loop's
+        continue;
+      }
+      Operation *at = block->findAncestorOpInBlock(*user);
+      first = !first || at->isBeforeInBlock(first) ? at : first;
+    }
+    if (alloc.getSlots() > 1) {
+      if (advance && advance->getBlock() == block && advance->isBeforeInBlock(first))
+        sunk[advance].push_back(alloc);
+    } else if (overwrites(first, alloc.getResult())) {
+      sunk[first].push_back(alloc);
+    }
+  });
+}
+
 LogicalResult Emitter::alloc(npu::AllocOp op) {
   Value buffer = op.getResult();
   auto type = cast<MemRefType>(op.getType());
   if (npu::spaceOf(type) == npu::Space::Reg) {
     state[buffer] =
         builder.create<arith::ConstantOp>(loc, builder.getZeroAttr(signless(type.getElementType())));
+    return success();
+  }
+  bool isSunk = builder.getInsertionBlock() != &target.front();
+  if (isSunk && op.getSlots() > 1) { // the other compiler makes the slots
+    Value memref = buffers[buffer] = memory(type, 1, std::nullopt);
+    OperationState mark(loc, "annotation.mark");
+    mark.addOperands(memref);
+    mark.addAttribute("hivm.multi_buffer", builder.getI32IntegerAttr(int32_t(op.getSlots())));
+    builder.create(mark);
     return success();
   }
   if (op.getSlots() > 1)
