@@ -33,7 +33,6 @@ llvm::cl::opt<to_hivm::Form>
     form("form", llvm::cl::desc("How much of the schedule the text holds"),
          llvm::cl::init(to_hivm::Form::Flags),
          llvm::cl::values(clEnumValN(to_hivm::Form::Flags, "flags", "no addresses, our flags"),
-                          clEnumValN(to_hivm::Form::Planned, "planned", "addresses and flags"),
                           clEnumValN(to_hivm::Form::Plain, "plain", "neither")));
 
 } // namespace
@@ -48,6 +47,7 @@ int main(int argc, char **argv) {
     return 1;
   }
   MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.printOpOnDiagnostic(false);
   context.loadDialect<tile::TileDialect, npu::NpuDialect, func::FuncDialect, arith::ArithDialect,
                       scf::SCFDialect, math::MathDialect, memref::MemRefDialect,
                       index::IndexDialect, affine::AffineDialect>();

@@ -244,6 +244,38 @@ nb::tuple recompile(const Kernel &kernel, const std::vector<std::string> &disabl
   return compiled(result);
 }
 
+nb::tuple hivm(const Kernel &kernel, const std::string &form) {
+  driver::HivmResult result;
+  {
+    nb::gil_scoped_release release;
+    result = kernel.hivm(form);
+  }
+  nb::list launches, diagnostics;
+  for (const driver::HivmLaunch &launch : result.launches) {
+    nb::list parameters;
+    for (const driver::HivmParameter &parameter : launch.parameters) {
+      nb::dict entry;
+      entry["kind"] = parameter.kind;
+      entry["name"] = parameter.name;
+      entry["type"] = parameter.type;
+      entry["parameter"] = parameter.parameter;
+      entry["symbol"] = parameter.symbol;
+      entry["dim"] = parameter.dim;
+      parameters.append(entry);
+    }
+    nb::dict entry;
+    entry["name"] = launch.name;
+    entry["core"] = launch.core;
+    entry["text"] = launch.text;
+    entry["workspace_bytes"] = launch.workspaceBytes;
+    entry["parameters"] = parameters;
+    launches.append(entry);
+  }
+  for (const driver::Diagnostic &entry : result.diagnostics)
+    diagnostics.append(diagnostic(entry));
+  return nb::make_tuple(launches, diagnostics);
+}
+
 driver::Data dataOption(const std::string &text) {
   if (text == "always")
     return driver::Data::Always;
@@ -362,6 +394,9 @@ void defineDriver(nb::module_ &m) {
            "limits"_a = false, "sensitivity"_a = false)
       .def("recompile", &recompile, "disable"_a,
            "The kernel with more stages switched off: as `compile` returns it.")
+      .def("hivm", &hivm, "form"_a,
+           "(launches, diagnostics): the launches as text of the dialect HIVM.")
+      .def_prop_ro("hivm_target", &Kernel::hivmTarget)
       .def("text", &Kernel::text)
       .def("stages", &Kernel::stages)
       .def("sync_points",

@@ -243,7 +243,7 @@ class AutoTuner:
 
         configs = self.configs() if callable(self.configs) else self.configs
         best = search(make, [dict(c) for c in configs], Settings(**self.profile_args))
-        best.libcode = best.get_kernel_source()  # type: ignore[attr-defined]
+        best.libcode = best.text()  # type: ignore[attr-defined]
         best.func = best.prim_func  # type: ignore[attr-defined]
         return best
 

@@ -18,10 +18,10 @@ from .env import ENGINES, PREFIX
 from .errors import MissingTorchError, TilewrightError
 
 #: Commands that run a script; the words after its name are the script's own.
-SCRIPTED = ("run", "explain", "bug-report")
+SCRIPTED = ("run", "explain", "bug-report", "export")
 TAKES_VALUE = (
     *("--chip", "--sarif", "--delay", "--trace", "--dump-ir", "--engine", "--opt-level"),
-    *("-o", "--output"),
+    *("-o", "--output", "--hivm", "--form"),
 )
 PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
@@ -78,8 +78,23 @@ def parser() -> argparse.ArgumentParser:
     )
     report.add_argument("--data", action="store_true", help="the tensors of kernel calls too")
     report.add_argument("--check", action="store_true", help="look for races and other faults")
+    export = scripted(
+        commands, "export", "run a script and write its kernels as text for the published compiler"
+    )
+    export.add_argument(
+        "--hivm", metavar="DIR", required=True, help="folder for the texts and launch plans"
+    )
+    export.add_argument(
+        "--form",
+        choices=("a", "c", "flags", "plain"),
+        default="a",
+        help="a, flags: with our flags, without addresses (default); c, plain: without both",
+    )
+    export.add_argument(
+        "--bisheng", action="store_true", help="also run the package ascendnpu-ir on each text"
+    )
     commands.add_parser("doctor", help="say what is installed, what is missing and what to do")
-    for command in (run, explain, report):
+    for command in (run, explain, report, export):
         script_words(command)
     return top
 
@@ -131,7 +146,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         from .report.bug_report import bug_report
 
         return bug_report(options)
+    if options.command == "export":
+        return export(options)
     return explain(options) if options.command == "explain" else run(options)
+
+
+def export(options: argparse.Namespace) -> int:
+    """Runs a script and writes its kernels as HIVM text. The exit code is the script's, or 1 when a
+    kernel could not be exported."""
+    from .hivm import Exporter
+    from .report import session
+
+    try:
+        exporter = Exporter(Path(os.path.abspath(options.hivm)), options.form, options.bisheng)
+        session.compiled.append(exporter)
+        code = run(options)
+    except OSError as error:
+        print(f"tilewright: {options.hivm} cannot be written: {error.strerror}", file=sys.stderr)
+        return 1
+    print(exporter.text(), file=sys.stderr)
+    return code or int(exporter.failed)
 
 
 def explain(options: argparse.Namespace) -> int:

@@ -103,6 +103,8 @@ class Kernel:
         self._static = {
             i: p["shape"] for i, p in enumerate(self.parameters) if -1 not in p["shape"]
         }
+        for told in session.compiled:
+            told(self)
 
     @property
     def name(self) -> str:
@@ -391,8 +393,17 @@ class Kernel:
         return list(self.core.sync_points())
 
     def get_kernel_source(self, kernel_only: bool = True) -> str:
-        """The compiled program as text."""
-        return self.text()
+        """The launches as text of HIVM (docs/hivm.md), in the form with this compiler's flags.
+
+        Raises CompileError where HIVM has nothing for a statement. A kernel for a chip that HIVM
+        text is not made for, and one that only the interpreter runs, give the text of their last
+        stage instead.
+        """
+        if not self.core.hivm_target:
+            return self.text()
+        from .hivm import launches
+
+        return "\n".join(launch["text"] for launch in launches(self.core, "flags"))
 
     def get_host_source(self) -> str:
         return self.text()

@@ -15,6 +15,7 @@
 #include "tilewright/sim/Names.h"
 #include "tilewright/support/Half.h"
 #include "tilewright/tile/TileOps.h"
+#include "tilewright/to_hivm/ToHivm.h"
 #include "tilewright/to_sim/ToSim.h"
 
 #include "mlir/IR/Verifier.h"
@@ -532,6 +533,51 @@ std::string Kernel::text(const std::string &stage) const {
     return impl->final ? printModule(*impl->final) : impl->npuText;
   OwningOpRef<ModuleOp> module = impl->moduleAfter(stage);
   return module ? printModule(*module) : "";
+}
+
+std::string Kernel::hivmTarget() const {
+  return impl->options.interpretOnly ? "" : to_hivm::targetOf(impl->chip.name).value_or("");
+}
+
+HivmResult Kernel::hivm(const std::string &form) const {
+  HivmResult result;
+  auto fail = [&](const std::string &message) {
+    result.diagnostics.push_back({Severity::Error, message, {}, {}});
+    return result;
+  };
+  std::optional<to_hivm::Form> wanted = to_hivm::parseForm(form);
+  if (!wanted)
+    return fail("there is no form '" + form + "'; there are flags and plain");
+  if (impl->options.interpretOnly)
+    return fail("kernel " + impl->name + " was compiled for the interpreter alone");
+  std::string target = hivmTarget();
+  if (target.empty())
+    return fail("HIVM text is made for the 910B chips and the A3; this kernel is compiled for " +
+                impl->chip.name);
+  std::lock_guard<std::mutex> lock(impl->shared->mutex);
+  // A kernel from the cache has its IR as text without places: made again, errors have theirs.
+  if (!impl->final)
+    impl->final = impl->moduleAfter(passes::stagesFor(impl->pipeline).back().name);
+  std::vector<Remark> remarks;
+  DiagnosticCollector collector(*impl->shared->context, result.diagnostics, remarks);
+  SmallVector<npu::LaunchOp> launches;
+  hostFunction(*impl->final).walk([&](npu::LaunchOp launch) { launches.push_back(launch); });
+  for (auto [index, launch] : llvm::enumerate(launches)) {
+    std::string name = impl->name + (launches.size() > 1 ? "_" + std::to_string(index) : "");
+    auto text = to_hivm::exportLaunch(launch, name, {*wanted, target});
+    if (failed(text))
+      continue;
+    HivmLaunch entry{text->name, text->core, text->text, text->workspaceBytes, {}};
+    for (const to_hivm::Parameter &parameter : text->parameters) {
+      const LaunchOperand &operand = impl->operands[index][parameter.operand];
+      entry.parameters.push_back({parameter.kind, parameter.name, parameter.type, operand.parameter,
+                                  operand.symbol, parameter.dim});
+    }
+    result.launches.push_back(std::move(entry));
+  }
+  if (collector.sawError())
+    result.launches.clear();
+  return result;
 }
 
 std::vector<SyncPoint> Kernel::syncPoints() const {

@@ -130,6 +130,27 @@ struct Statement {
 
 struct CompileResult;
 
+/// A parameter of the device functions of a launch in HIVM, see to_hivm/ToHivm.h.
+struct HivmParameter {
+  std::string kind; ///< "tensor", "scalar", or "size" of dimension `dim` of a tensor
+  std::string name, type;
+  int parameter = -1; ///< of the kernel; negative for a symbolic size
+  std::string symbol;
+  int dim = -1;
+};
+
+/// A launch as text of the published dialect HIVM.
+struct HivmLaunch {
+  std::string name, core, text;
+  int64_t workspaceBytes = 0; ///< of each core group
+  std::vector<HivmParameter> parameters;
+};
+
+struct HivmResult {
+  std::vector<HivmLaunch> launches;
+  std::vector<Diagnostic> diagnostics; ///< errors: there are no launches then
+};
+
 /// A compiled kernel: a host program with its launches. Immutable and safe to run from several
 /// threads.
 class Kernel {
@@ -159,6 +180,11 @@ public:
 
   /// Compiles the module as built once more with the stages of `disable` switched off too.
   CompileResult recompile(const std::vector<std::string> &disable) const;
+
+  /// HIVM's name of the chip; empty for one that HIVM text is not made for, and without launches.
+  std::string hivmTarget() const;
+  /// The launches as text of HIVM; `form` is "flags" or "plain" (to_hivm/ToHivm.h).
+  HivmResult hivm(const std::string &form) const;
 
   /// IR text after a stage: "tile" (as built), a pass name, "npu" (final), "program" (simulator
   /// code). Empty for an unknown stage; `stages()` lists them in order.

@@ -15,7 +15,8 @@ struct WordAttrStorage;
 
 /// `#hivm.<mnemonic><<body>>`. Also the memory space of a memref, which no opaque attribute of an
 /// unregistered dialect may be.
-class WordAttr : public mlir::Attribute::AttrBase<WordAttr, mlir::Attribute, detail::WordAttrStorage> {
+class WordAttr
+    : public mlir::Attribute::AttrBase<WordAttr, mlir::Attribute, detail::WordAttrStorage> {
 public:
   using Base::Base;
   static constexpr llvm::StringLiteral name = "hivm.word";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Control flow and scalars. HIVM has no registers that change: the slots of rotating buffers and the
-// scalar variables become values that loops and branches carry.
+// Control flow and scalars. HIVM has no registers that change: the slots of rotating buffers and
+// the scalar variables become values that loops and branches carry.
 
 #include "tilewright/to_hivm/Emitter.h"
 
@@ -68,9 +68,8 @@ LogicalResult Emitter::op(Operation *op) {
   if (op->getDialect()->getNamespace() != "npu")
     return scalar(op);
   if (auto alloc = dyn_cast<npu::AllocOp>(op)) {
-    bool isSunk = llvm::any_of(sunk, [&](auto &entry) {
-      return llvm::is_contained(entry.second, alloc);
-    });
+    bool isSunk =
+        llvm::any_of(sunk, [&](auto &entry) { return llvm::is_contained(entry.second, alloc); });
     return isSunk ? success() : this->alloc(alloc);
   }
   if (auto step = dyn_cast<npu::AdvanceOp>(op)) {
@@ -168,8 +167,8 @@ LogicalResult Emitter::whileLoop(scf::WhileOp op) {
     results.push_back(value.getType());
   auto loop = builder.create<scf::WhileOp>(loc, results, inits);
   auto enter = [&](Region &from, Region &to, TypeRange types) {
-    Block *body = builder.createBlock(&to, to.end(), types,
-                                      SmallVector<Location>(types.size(), op.getLoc()));
+    Block *body =
+        builder.createBlock(&to, to.end(), types, SmallVector<Location>(types.size(), op.getLoc()));
     unsigned own = from.getNumArguments();
     mapping.map(from.getArguments(), body->getArguments().take_front(own));
     setCurrent(changed, body->getArguments().drop_front(own));

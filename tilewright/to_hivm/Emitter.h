@@ -48,10 +48,10 @@ private:
   mlir::func::FuncOp source, target;
   mlir::OpBuilder builder;
   mlir::Location loc;
-  mlir::IRMapping mapping;                ///< scalars
-  llvm::DenseMap<Value, Value> buffers;   ///< npu buffer -> memref, slots in front
-  llvm::DenseMap<Value, Value> state;     ///< slot of a rotating buffer, value of a variable
-  Value workspace;                        ///< i8 memref, and byte offset of this core's part in it
+  mlir::IRMapping mapping;              ///< scalars
+  llvm::DenseMap<Value, Value> buffers; ///< npu buffer -> memref, slots in front
+  llvm::DenseMap<Value, Value> state;   ///< slot of a rotating buffer, value of a variable
+  Value workspace;                      ///< i8 memref, and byte offset of this core's part in it
   Value workspaceOffset;
   /// Plain: buffers that are declared in front of an operation within a loop.
   llvm::DenseMap<Operation *, llvm::SmallVector<npu::AllocOp>> sunk;
@@ -114,9 +114,9 @@ private:
     }
     bool isScalar() const { return !mlir::isa<mlir::MemRefType>(value.getType()); }
   };
-  Sizes domain;                                ///< sizes of the op's domain
-  llvm::SmallVector<int64_t, 4> domainBounds;  ///< and what they are at most
-  bool wroteVector = false;                    ///< within the op at hand
+  Sizes domain;                               ///< sizes of the op's domain
+  llvm::SmallVector<int64_t, 4> domainBounds; ///< and what they are at most
+  bool wroteVector = false;                   ///< within the op at hand
   bool usesScratch = true; ///< hidden temporaries may be in use: no barrier since
   LogicalResult vector(Operation *op);
   LogicalResult elementwise(npu::ElementwiseOp op);

@@ -137,8 +137,7 @@ LogicalResult Emitter::cast(Operation *op, Vec dst, Vec src, StringRef round) {
     return copy(op, dst, src);
   if (to.isInteger(1)) // not zero
     return compare(op, Fn::NE, dst, src, number(from, 0));
-  Type i32 = builder.getI32Type(), f16 = builder.getF16Type(),
-       f32 = builder.getF32Type();
+  Type i32 = builder.getI32Type(), f16 = builder.getF16Type(), f32 = builder.getF32Type();
   auto width = [](Type type) { return type.getIntOrFloatBitWidth(); };
   bool isWiden = false;
   Type through;
@@ -179,10 +178,10 @@ LogicalResult Emitter::cast(Operation *op, Vec dst, Vec src, StringRef round) {
   return success();
 }
 
-/// To a narrower integer: shifts keep the low bits with their sign, after which every step is exact.
+/// To a narrower integer: shifts keep the low bits with their sign, after which every step is
+/// exact.
 LogicalResult Emitter::wrap(Operation *op, Vec dst, Vec src) {
-  unsigned from = src.element().getIntOrFloatBitWidth(),
-           to = dst.element().getIntOrFloatBitWidth();
+  unsigned from = src.element().getIntOrFloatBitWidth(), to = dst.element().getIntOrFloatBitWidth();
   Vec low = temporary(src.element()), kept = temporary(src.element());
   Vec by = number(src.element(), from - to);
   if (failed(binary(op, Fn::Shl, low, full(src), by)) || failed(binary(op, Fn::Shr, kept, low, by)))
@@ -323,13 +322,14 @@ LogicalResult Emitter::binary(Operation *op, Fn fn, Vec dst, Vec a, Vec b) {
     return quotient(op, fn, dst, a, b);
   }
   Type type = name.empty() ? Type() : computedIn(fn == Fn::FloorDiv ? Fn::Div : fn, element);
-  bool isUnordered = !a.isUnsigned || isBetween(fn, Fn::Add, Fn::Mul) ||
-                     isBetween(fn, Fn::And, Fn::Shl);
+  bool isUnordered =
+      !a.isUnsigned || isBetween(fn, Fn::Add, Fn::Mul) || isBetween(fn, Fn::And, Fn::Shl);
   if (!type || (!isUnordered && element.getIntOrFloatBitWidth() > 8))
     return refuse(op, stringifyFn(fn) + " of this element type");
 
   // A scalar comes second, but for differences and quotients, which know it first too.
-  bool commutes = fn != Fn::Sub && fn != Fn::Div && fn != Fn::FloorDiv && fn != Fn::Shl && fn != Fn::Shr;
+  bool commutes =
+      fn != Fn::Sub && fn != Fn::Div && fn != Fn::FloorDiv && fn != Fn::Shl && fn != Fn::Shr;
   if (a.isScalar() && b.isScalar())
     a = full(a);
   if (a.isScalar() && commutes)
@@ -372,7 +372,8 @@ LogicalResult Emitter::quotient(Operation *op, Fn fn, Vec dst, Vec a, Vec b) {
   Vec r = two(Fn::Sub, x, two(Fn::Mul, q, y));
   if (fn == Fn::Rem)
     return cast(op, dst, r, "rint");
-  // Where a remainder is left and its sign is not the divisor's: one less, and once more the divisor.
+  // Where a remainder is left and its sign is not the divisor's: one less, and once more the
+  // divisor.
   Vec size = temporary(i64);
   if (failed(unary(op, Fn::Abs, size, r)))
     return failure();

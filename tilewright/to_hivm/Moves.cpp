@@ -29,8 +29,9 @@ static SmallVector<int> matrixDims(const Box &box) {
 /// The box as a matrix: everything in front of its last two dimensions has size 1.
 static bool isMatrix(const Box &box) {
   SmallVector<int64_t> sizes = staticSizes(box);
-  return !sizes.empty() && llvm::all_of(ArrayRef(sizes).drop_back(std::min<size_t>(2, sizes.size())),
-                                        [](int64_t size) { return size == 1; });
+  return !sizes.empty() &&
+         llvm::all_of(ArrayRef(sizes).drop_back(std::min<size_t>(2, sizes.size())),
+                      [](int64_t size) { return size == 1; });
 }
 
 LogicalResult Emitter::move(Operation *op) {
@@ -99,7 +100,9 @@ LogicalResult Emitter::mmad(npu::MmadOp op) {
       return refuse(op, "a product of more than matrices");
   Box c = op.getBox(0), a = op.getBox(1), b = op.getBox(2);
   SmallVector<int> dimsC = matrixDims(c), dimsA = matrixDims(a);
-  auto size = [&](const Box &box, int dim) { return dim < 0 ? constant(1) : asValue(fold(box.sizes[dim])); };
+  auto size = [&](const Box &box, int dim) {
+    return dim < 0 ? constant(1) : asValue(fold(box.sizes[dim]));
+  };
   SmallVector<NamedAttribute> attributes;
   if (op.getTransposeA())
     attributes.push_back(named("a_transpose", builder.getUnitAttr()));
@@ -141,7 +144,8 @@ LogicalResult Emitter::fixpipe(npu::FixpipeOp op) {
   return success();
 }
 
-/// Flags and barriers. Those between the pipes of a core stay out where another compiler makes them.
+/// Flags and barriers. Those between the pipes of a core stay out where another compiler makes
+/// them.
 LogicalResult Emitter::sync(Operation *op) {
   if (auto set = dyn_cast<npu::BlockSetOp>(op))
     return blockSync(op, set.getPipe(), int64_t(set.getId()), /*isSet=*/true);
@@ -156,9 +160,8 @@ LogicalResult Emitter::sync(Operation *op) {
     return success();
   }
   auto flag = [&](auto op, StringRef name) {
-    SmallVector<NamedAttribute> attributes = {
-        word("set_pipe", "pipe", pipeName(op.getSource())),
-        word("wait_pipe", "pipe", pipeName(op.getTarget()))};
+    SmallVector<NamedAttribute> attributes = {word("set_pipe", "pipe", pipeName(op.getSource())),
+                                              word("wait_pipe", "pipe", pipeName(op.getTarget()))};
     auto id = int64_t(op.getId());
     Value slot = op.getRotate() ? state.lookup(op.getRotate()) : Value();
     if (!slot) {
@@ -207,7 +210,8 @@ LogicalResult Emitter::blockSync(Operation *op, npu::Pipe pipe, int64_t id, bool
 LogicalResult Emitter::print(npu::PrintOp op) {
   Value what;
   if (op.getNumBoxes() > 0) {
-    SmallVector<int> keep = llvm::to_vector(llvm::seq<int>(0, int(staticSizes(op.getBox(0)).size())));
+    SmallVector<int> keep =
+        llvm::to_vector(llvm::seq<int>(0, int(staticSizes(op.getBox(0)).size())));
     what = view(op.getBox(0), keep);
   } else if (op.getScalar()) {
     what = mapping.lookup(op.getScalar());
@@ -217,8 +221,8 @@ LogicalResult Emitter::print(npu::PrintOp op) {
   if (what.getType().isIndex())
     what = asI64(what);
   emit("debug", what,
-       {named("debugtype", builder.getStringAttr("print")), named("hex", builder.getBoolAttr(false)),
-        named("prefix", op.getMessageAttr()),
+       {named("debugtype", builder.getStringAttr("print")),
+        named("hex", builder.getBoolAttr(false)), named("prefix", op.getMessageAttr()),
         word("tcoretype", "tcore_type", core == Core::AIC ? "CUBE" : "VECTOR")});
   return success();
 }

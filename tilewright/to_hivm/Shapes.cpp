@@ -109,8 +109,8 @@ LogicalResult Emitter::reduce(npu::ReduceOp op) {
     if (failed(copy(op, out, *in)))
       return failure();
   } else {
-    emitVector("vreduce", *in, out,
-               {word("arith", "reduce_op", name), array("reduce_dims", axes)}, {1, 1, 0, 0});
+    emitVector("vreduce", *in, out, {word("arith", "reduce_op", name), array("reduce_dims", axes)},
+               {1, 1, 0, 0});
   }
   if (isDirect)
     return success();

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace tilewright;
@@ -68,6 +69,8 @@ LogicalResult Emitter::run() {
   if (failed(block(source.front())))
     return failure();
   builder.setInsertionPointToEnd(&target.front());
+  if (frame.hasFlags()) // where the other compiler makes flags, it ends with one too
+    emit("pipe_barrier", {}, word("pipe", "pipe", pipeName(npu::Pipe::All)));
   builder.create<func::ReturnOp>(source.getLoc());
   return success();
 }
@@ -93,8 +96,8 @@ void describe(Frame &frame) {
       for (int dim = 0; dim < memref.getRank(); ++dim)
         if (memref.isDynamicDim(unsigned(dim))) {
           frame.sizes[{argument.getArgNumber(), dim}] = unsigned(frame.parameters.size());
-          frame.parameters.push_back({"size", npu::nameOf(argument).str(), "i64",
-                                      argument.getArgNumber(), dim});
+          frame.parameters.push_back(
+              {"size", npu::nameOf(argument).str(), "i64", argument.getArgNumber(), dim});
         }
 }
 
@@ -136,9 +139,8 @@ func::FuncOp declare(OpBuilder &builder, const Frame &frame, func::FuncOp source
   function->setAttr("WorkspaceArgIdx", builder.getI64IntegerAttr(1));
   function->setAttr("hacc.entry", builder.getUnitAttr());
   function->setAttr("hacc.function_kind", opaque("function_kind", "DEVICE"));
-  function->setAttr("hivm.func_core_type",
-                    hivm::WordAttr::get(context, "func_core_type",
-                                        core == Core::AIC ? "AIC" : "AIV"));
+  function->setAttr("hivm.func_core_type", hivm::WordAttr::get(context, "func_core_type",
+                                                               core == Core::AIC ? "AIC" : "AIV"));
   if (frame.isMixed())
     function->setAttr("hivm.part_of_mix", builder.getUnitAttr());
   function->setAttr("mix_mode", builder.getStringAttr(frame.isMixed()     ? "mix"
@@ -148,6 +150,23 @@ func::FuncOp declare(OpBuilder &builder, const Frame &frame, func::FuncOp source
 }
 
 } // namespace
+
+std::optional<std::string> to_hivm::targetOf(StringRef chip) {
+  return llvm::StringSwitch<std::optional<std::string>>(chip)
+      .Case("910b1", "Ascend910B1")
+      .Case("910b2", "Ascend910B2")
+      .Case("910b3", "Ascend910B3")
+      .Case("910b4", "Ascend910B4")
+      .Case("a3", "Ascend910_9392")
+      .Default(std::nullopt);
+}
+
+std::optional<Form> to_hivm::parseForm(StringRef name) {
+  return llvm::StringSwitch<std::optional<Form>>(name)
+      .Case("flags", Form::Flags)
+      .Case("plain", Form::Plain)
+      .Default(std::nullopt);
+}
 
 FailureOr<LaunchText> to_hivm::exportLaunch(npu::LaunchOp launch, StringRef name,
                                             const Options &options) {
@@ -173,9 +192,8 @@ FailureOr<LaunchText> to_hivm::exportLaunch(npu::LaunchOp launch, StringRef name
   (*module)->setAttr("hacc.target",
                      OpaqueAttr::get(StringAttr::get(context, "hacc"),
                                      "target<\"" + options.target + "\">", NoneType::get(context)));
-  (*module)->setAttr("hivm.module_core_type",
-                     hivm::WordAttr::get(context, "module_core_type",
-                                         StringRef(result.core).upper()));
+  (*module)->setAttr("hivm.module_core_type", hivm::WordAttr::get(context, "module_core_type",
+                                                                  StringRef(result.core).upper()));
   (*module)->setAttr("memref.memref_as_ptr", builder.getUnitAttr());
   LogicalResult done = success();
   for (Core core : {Core::AIC, Core::AIV}) {
@@ -184,8 +202,8 @@ FailureOr<LaunchText> to_hivm::exportLaunch(npu::LaunchOp launch, StringRef name
       continue;
     if (auto bytes = source->getAttrOfType<IntegerAttr>(npu::kWorkspaceAttr))
       frame.workspaceBytes = bytes.getInt();
-    std::string symbol = frame.isMixed() ? (name + (core == Core::AIC ? "_mix_aic" : "_mix_aiv")).str()
-                                         : name.str();
+    std::string symbol =
+        frame.isMixed() ? (name + (core == Core::AIC ? "_mix_aic" : "_mix_aiv")).str() : name.str();
     func::FuncOp target = declare(builder, frame, source, core, symbol);
     done = Emitter(frame, core, source, target).run();
   }

@@ -3,10 +3,12 @@
 
 #include "tilewright/npu/NpuOps.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
-/// From planned and synchronised npu functions to the text of the published dialect HIVM, A2 and A3.
+/// From planned and synchronised npu functions to the text of the published dialect HIVM, A2 and
+/// A3.
 namespace tilewright::to_hivm {
 
 /// How much of the schedule the text holds.
@@ -39,8 +41,15 @@ struct LaunchText {
   std::vector<Parameter> parameters;
 };
 
+/// What HIVM calls a chip of ours; none for one that this translation does not know.
+std::optional<std::string> targetOf(llvm::StringRef chip);
+
+/// "flags" or "plain".
+std::optional<Form> parseForm(llvm::StringRef name);
+
 /// Translates the device functions of `launch`, which have been through npu-plan-memory and
-/// npu-insert-sync. What HIVM has no operation for is made from what it has, or diagnosed at the op.
+/// npu-insert-sync. What HIVM has no operation for is made from what it has, or diagnosed at the
+/// op.
 mlir::FailureOr<LaunchText> exportLaunch(npu::LaunchOp launch, llvm::StringRef name,
                                          const Options &options);
 

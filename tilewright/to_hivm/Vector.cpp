@@ -62,9 +62,7 @@ void Emitter::emitVector(StringRef name, ArrayRef<Vec> sources, Vec dst,
   emit(name, operands, attributes, segments);
 }
 
-void Emitter::fill(Vec dst, Value value) {
-  emitVector("vbrc", {{value}}, dst);
-}
+void Emitter::fill(Vec dst, Value value) { emitVector("vbrc", {{value}}, dst); }
 
 /// A temporary over the domain, or over `sizes`, whose memory is for at most `bounds` elements.
 Emitter::Vec Emitter::temporary(Type element) { return temporary(element, domain, domainBounds); }
@@ -86,8 +84,8 @@ Emitter::Vec Emitter::temporary(Type element, ArrayRef<OpFoldResult> sizes,
     return {whole};
   SmallVector<OpFoldResult> zeros(sizes.size(), builder.getIndexAttr(0)),
       ones(sizes.size(), builder.getIndexAttr(1));
-  return {builder.create<memref::SubViewOp>(loc, whole, zeros, SmallVector<OpFoldResult>(sizes),
-                                            ones)};
+  return {
+      builder.create<memref::SubViewOp>(loc, whole, zeros, SmallVector<OpFoldResult>(sizes), ones)};
 }
 
 /// Axes along which a source has one element and the domain more.
@@ -217,7 +215,8 @@ LogicalResult Emitter::elementwise(npu::ElementwiseOp op) {
     // Two dimensions change places.
     Vec turned = temporary(llvm::cast<MemRefType>(box.buffer.getType()).getElementType());
     turned.isUnsigned = isUnsigned;
-    emitVector("vtranspose", {{view(box, {real[1], real[0]})}}, turned, array("permutation", {1, 0}));
+    emitVector("vtranspose", {{view(box, {real[1], real[0]})}}, turned,
+               array("permutation", {1, 0}));
     vecs.push_back(turned);
   }
   SmallVector<Vec> sources(ArrayRef(vecs).drop_front());

@@ -146,7 +146,8 @@ static bool overwrites(Operation *op, Value buffer) {
     Box box = access.getBox(index);
     if (box.buffer != buffer)
       continue;
-    bool isWhole = ArrayRef<int64_t>(staticSizes(box)) == cast<MemRefType>(buffer.getType()).getShape();
+    bool isWhole =
+        ArrayRef<int64_t>(staticSizes(box)) == cast<MemRefType>(buffer.getType()).getShape();
     auto mmad = dyn_cast<npu::MmadOp>(op);
     bool clears = mmad && constantOf(mmad.getInit()).value_or(0) != 0;
     if (!isWhole || (reads(access.getAccessKind(index)) && !(clears && index == 0)))
@@ -187,8 +188,8 @@ LogicalResult Emitter::alloc(npu::AllocOp op) {
   Value buffer = op.getResult();
   auto type = cast<MemRefType>(op.getType());
   if (npu::spaceOf(type) == npu::Space::Reg) {
-    state[buffer] =
-        builder.create<arith::ConstantOp>(loc, builder.getZeroAttr(signless(type.getElementType())));
+    state[buffer] = builder.create<arith::ConstantOp>(
+        loc, builder.getZeroAttr(signless(type.getElementType())));
     return success();
   }
   bool isSunk = builder.getInsertionBlock() != &target.front();
@@ -292,8 +293,8 @@ Value Emitter::view(const Box &box, ArrayRef<int> keep) {
     isWhole &= isConstantIntValue(offset, 0) && isConstantIntValue(size, extent);
   if (!isWhole) {
     SmallVector<OpFoldResult> strides(sizes.size(), builder.getIndexAttr(1));
-    auto result = cast<MemRefType>(memref::SubViewOp::inferRankReducedResultType(
-        shape, type, offsets, sizes, strides));
+    auto result = cast<MemRefType>(
+        memref::SubViewOp::inferRankReducedResultType(shape, type, offsets, sizes, strides));
     base = builder.create<memref::SubViewOp>(loc, result, base, offsets, sizes, strides);
   }
   return expanded(base, kept);

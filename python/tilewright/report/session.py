@@ -13,6 +13,8 @@ launches: list[Any] = []
 #: end; `chip` is empty where the kernel ran on the one it was compiled for. `wants_limits`: the
 #: report holds times, and limits of each launch.
 observers: list[Any] = []
+#: Called with every kernel that is compiled.
+compiled: list[Any] = []
 
 
 def record(name: str, report: dict[str, Any], settings: Any) -> None:

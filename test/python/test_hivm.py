@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Export as HIVM text, and what the published compiler makes of it where it is installed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tilewright as tilelang
+import tilewright.language as T
+from tilewright import errors
+from tilewright.hivm import bisheng, launch_plan
+from tilewright.hivm.export import Exporter, write_file
+
+_core = pytest.importorskip("tilewright._core")
+
+INSTALLED = bisheng.find()
+needs_package = pytest.mark.skipif(
+    INSTALLED is None,
+    reason=f"the package {bisheng.PACKAGE}, half a gigabyte of programs, is not installed: "
+    'pip install "tilewright[hivm]"',
+)
+FORMS = ("flags", "plain")
+
+
+@tilelang.jit
+def add(A, B):
+    N = T.const("N")
+    A: T.Tensor((N,), T.float32)
+    B: T.Tensor((N,), T.float32)
+    C = T.empty((N,), T.float32)
+    with T.Kernel(T.ceildiv(N, 1024)) as block:
+        for i in T.Parallel(1024):
+            C[block * 1024 + i] = A[block * 1024 + i] + B[block * 1024 + i]
+    return C
+
+
+@tilelang.jit
+def product(A, B):
+    M, N, K = T.const("M, N, K")
+    A: T.Tensor((M, K), T.float16)
+    B: T.Tensor((K, N), T.float16)
+    C = T.empty((M, N), T.float16)
+    with T.Kernel(T.ceildiv(N, 128), T.ceildiv(M, 128)) as (bx, by):
+        a = T.alloc_shared((128, 64), T.float16)
+        b = T.alloc_shared((64, 128), T.float16)
+        c = T.alloc_fragment((128, 128), T.float32)
+        T.clear(c)
+        for k in T.Pipelined(T.ceildiv(K, 64), num_stages=2):
+            T.copy(A[by * 128, k * 64], a)
+            T.copy(B[k * 64, bx * 128], b)
+            T.gemm(a, b, c)
+        T.copy(c, C[by * 128, bx * 128])
+    return C
+
+
+@tilelang.jit
+def softmax_of_product(A, B):
+    M, N, K = T.const("M, N, K")
+    A: T.Tensor((M, K), T.float16)
+    B: T.Tensor((K, N), T.float16)
+    C = T.empty((M, N), T.float32)
+    with T.Kernel(T.ceildiv(M, 64)) as block:
+        a = T.alloc_shared((64, K), T.float16)
+        b = T.alloc_shared((K, N), T.float16)
+        c = T.alloc_fragment((64, N), T.float32)
+        top = T.alloc_fragment((64,), T.float32)
+        total = T.alloc_fragment((64,), T.float32)
+        T.copy(A[block * 64, 0], a)
+        T.copy(B, b)
+        T.gemm(a, b, c, clear_accum=True)
+        T.reduce_max(c, top, dim=1)
+        for i, j in T.Parallel(64, N):
+            c[i, j] = T.exp2(c[i, j] - top[i])
+        T.reduce_sum(c, total, dim=1)
+        for i, j in T.Parallel(64, N):
+            c[i, j] = c[i, j] / total[i]
+        T.copy(c, C[block * 64, 0])
+    return C
+
+
+@tilelang.jit
+def mixture(A, B):
+    """Types and functions that HIVM has not: they are made of others."""
+    A: T.Tensor((40, 64), T.bfloat16)
+    B: T.Tensor((40, 64), T.int8)
+    C = T.empty((40, 64), T.int8)
+    D = T.empty((40,), T.float16)
+    with T.Kernel(5) as block:
+        a = T.alloc_shared((8, 64), T.bfloat16)
+        b = T.alloc_shared((8, 64), T.int8)
+        h = T.alloc_fragment((8, 64), T.float16)
+        sums = T.alloc_fragment((8,), T.float16)
+        T.copy(A[block * 8, 0], a)
+        T.copy(B[block * 8, 0], b)
+        for i, j in T.Parallel(8, 64):
+            h[i, j] = T.if_then_else(a[i, j] > 0, T.tanh(a[i, j]), T.sin(a[i, j]))
+        for i, j in T.Parallel(8, 64):
+            b[i, j] = b[i, j] * 3 + b[i, j] // 7
+        T.reduce_sum(h, sums, dim=1)
+        T.copy(b, C[block * 8, 0])
+        T.copy(sums, D[block * 8])
+    return C, D
+
+
+def kernels():
+    return {
+        "add": add.compile(N=5000),
+        "product": product.compile(M=500, N=512, K=256),
+        "softmax_of_product": softmax_of_product.compile(M=256, N=128, K=64),
+        "mixture": mixture.compile(),
+    }
+
+
+def test_plan_of_a_mixed_kernel():
+    kernel = kernels()["softmax_of_product"]
+    plan, files = launch_plan(kernel, "flags", "910b3")
+    (launch,) = plan["launches"]
+    assert list(files) == [launch["file"]] == ["softmax_of_product.mlir"]
+    assert launch["core"] == "mix" and launch["grid"] == [20, 1, 1]
+    assert launch["functions"] == ["softmax_of_product_mix_aic", "softmax_of_product_mix_aiv"]
+    assert launch["workspace_bytes"] >= 20 * 64 * 128 * 4
+    kinds = [argument["kind"] for argument in launch["arguments"]]
+    assert kinds[:3] == ["ffts_base_address", "sync_block_lock", "workspace"]
+    tensors = [(a["of"], a["type"]) for a in launch["arguments"] if a["kind"] == "tensor"]
+    assert tensors == [("A", "f16"), ("B", "f16"), ("C", "f32")]
+    text = files[launch["file"]]
+    # The plan lists the arguments that the functions take, one for one.
+    head = text[text.index("@softmax_of_product_mix_aic(") :].split(") attributes", 1)[0]
+    assert head.count("%arg") == len(kinds)
+
+
+def test_run_time_sizes_are_arguments():
+    @tilelang.jit
+    def double(n=T.dynamic("n")):
+        @T.prim_func
+        def kernel(A: T.Tensor((n, 64), "float32"), C: T.Tensor((n, 64), "float32")):
+            with T.Kernel(T.ceildiv(n, 16)) as block:
+                a = T.alloc_shared((16, 64), "float32")
+                T.copy(A[block * 16, 0], a)
+                for i, j in T.Parallel(16, 64):
+                    a[i, j] = a[i, j] * 2
+                T.copy(a, C[block * 16, 0])
+
+        return kernel
+
+    plan, _ = launch_plan(double(), "plain", "910b3")
+    sizes = [a for a in plan["launches"][0]["arguments"] if a["kind"] == "size"]
+    assert {"kind": "size", "type": "i64", "of": "A", "dim": 0} in sizes
+
+
+def test_source_of_a_kernel_is_hivm_text():
+    text = kernels()["add"].get_kernel_source()
+    assert "hivm.hir.vadd" in text and "hivm.hir.set_flag" in text
+
+
+def test_source_for_a_chip_without_hivm_text(monkeypatch):
+    monkeypatch.setenv("TILEWRIGHT_CHIP", "950pr")
+    kernel = add.compile(N=6000)
+    assert kernel.get_kernel_source() == kernel.text()
+    with pytest.raises(errors.CompileError, match="compiled for 950pr"):
+        launch_plan(kernel, "flags", "950pr")
+
+
+def test_refused_statement_names_its_line():
+    @tilelang.jit
+    def power(A):
+        A: T.Tensor((64,), T.float32)
+        B = T.empty((64,), T.float32)
+        with T.Kernel(1):
+            for i in T.Parallel(64):
+                B[i] = T.pow(A[i], 2.5)
+        return B
+
+    with pytest.raises(errors.CompileError, match="no operation for pow") as caught:
+        power.compile().get_kernel_source()
+    assert caught.value.location.file == __file__
+    assert "T.pow" in str(caught.value)
+
+
+SCRIPT = '''
+import numpy as np
+import tilewright as tilelang
+import tilewright.language as T
+
+@tilelang.jit
+def double(A):
+    N = T.const("N")
+    A: T.Tensor((N,), T.float32)
+    B = T.empty((N,), T.float32)
+    with T.Kernel(T.ceildiv(N, 256)) as block:
+        for i in T.Parallel(256):
+            B[block * 256 + i] = A[block * 256 + i] * 2
+    return B
+
+for n in (512, 512, 1000):
+    double(np.ones(n, np.float32))
+'''
+
+
+def export(tmp_path: Path, *words: str, text: str = SCRIPT, code: int = 0):
+    path = tmp_path / "script.py"
+    path.write_text(text)
+    command = [sys.executable, "-m", "tilewright", "export", *words, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+@pytest.mark.parametrize("form", ["a", "flags", "c"])
+def test_export_writes_each_kernel_once(tmp_path, form):
+    out = tmp_path / "out"
+    done = export(tmp_path, "--hivm", str(out), "--form", form)
+    names = sorted(path.name for path in out.iterdir())
+    assert names == ["double-2.json", "double-2.mlir", "double.json", "double.mlir"]
+    assert "double.mlir: aiv, grid 40" in done.stderr and "untested on hardware" in done.stderr
+    for name in ("double", "double-2"):
+        plan = json.loads((out / f"{name}.json").read_text())
+        assert plan["schema"] == "tilewright.hivm" and plan["version"] == 1
+        assert plan["form"] == {"c": "plain"}.get(form, "flags")
+        assert (out / plan["launches"][0]["file"]).read_text().startswith("module")
+    assert ("set_flag" in (out / "double.mlir").read_text()) == (form != "c")
+
+
+def test_export_of_what_cannot_be(tmp_path):
+    text = SCRIPT.replace("] * 2\n", "] ** 2.5\n")
+    done = export(tmp_path, "--hivm", str(tmp_path / "out"), text=text, code=1)
+    assert "double: not exported: HIVM has no operation for pow" in done.stderr
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_export_into_what_is_no_folder(tmp_path):
+    (tmp_path / "out").write_text("a file")
+    done = export(tmp_path, "--hivm", str(tmp_path / "out"), code=1)
+    assert "cannot be written: File exists" in done.stderr
+
+
+def test_a_file_is_written_whole_or_not(tmp_path):
+    path = tmp_path / "x.mlir"
+    write_file(path, "old")
+    with pytest.raises(UnicodeEncodeError):
+        write_file(path, "new" * 10000 + "\udc80")
+    assert path.read_text() == "old" and len(list(tmp_path.iterdir())) == 1
+
+
+def test_dropped_attributes_are_noticed():
+    ours = '"hivm.hir.vcast"(%a, %b) <{round_mode = #hivm.round_mode<rint>, axis = [1, 2]}> : ()'
+    assert bisheng.dropped_attributes(ours, ours) == ""
+    theirs = ours.replace(", axis = [1, 2]", "")
+    assert bisheng.dropped_attributes(ours, theirs) == "hivm.hir.vcast loses axis = [1, 2]"
+    assert "other operations" in bisheng.dropped_attributes(ours, "")
+
+
+def test_without_the_package(tmp_path, monkeypatch):
+    monkeypatch.setattr(bisheng, "find", lambda: None)
+    exporter = Exporter(tmp_path, "flags", use_bisheng=True)
+    exporter(kernels()["add"])
+    assert "the package ascendnpu-ir is not installed" in exporter.text()
+    assert not exporter.failed and "compiled" not in json.loads(
+        (tmp_path / "add.json").read_text()
+    )["launches"][0]
+
+
+@needs_package
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["add", "product", "softmax_of_product", "mixture"])
+def test_the_published_compiler_lowers_it(tmp_path, name, form):
+    exporter = Exporter(tmp_path, form, use_bisheng=True)
+    exporter(kernels()[name])
+    (launch,) = json.loads((tmp_path / f"{name}.json").read_text())["launches"]
+    assert launch["compiled"]["ok"], launch["compiled"]["problem"]
+    lowered = (tmp_path / launch["compiled"]["file"]).read_text()
+    # With our flags, none is added; without them, the compiler makes its own.
+    own = (tmp_path / launch["file"]).read_text().count("hivm.hir.set_flag")
+    assert lowered.count("hivm.hir.set_flag") == own if form == "flags" else own == 0
+    assert "hivm.hir.set_flag" in lowered
+
+
+@needs_package
+def test_what_the_published_compiler_refuses(tmp_path):
+    path = tmp_path / "bad.mlir"
+    path.write_text('module { func.func @f() { "hivm.hir.vnothing"() : () -> () return } }')
+    lowered = bisheng.lower(INSTALLED, path, "flags", "Ascend910B3")
+    assert lowered.stage == "verify" and "vnothing" in lowered.problem

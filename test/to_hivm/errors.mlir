@@ -1,0 +1,28 @@
+// RUN: not tilewright-hivm %s 2>&1 | FileCheck %s
+
+#gm = #npu.space<gm>
+#ub = #npu.space<ub>
+#l1 = #npu.space<l1>
+
+// What HIVM has nothing for is named, at its place.
+func.func @host(%A: memref<16x16xf32, #gm>) {
+  npu.launch aic @cube aiv @vector(%A) : memref<16x16xf32, #gm>
+  npu.launch aiv @vector(%A) : memref<16x16xf32, #gm>
+  npu.launch aiv @missing(%A) : memref<16x16xf32, #gm>
+  return
+}
+func.func private @cube(%A: memref<16x16xf32, #gm> {npu.name = "A"}) attributes {npu.core = #npu.core<aic>} {
+  // CHECK: error: HIVM has no operation for a flag between cores without another end
+  npu.block_set <FIX> id 0
+  return
+}
+func.func private @vector(%A: memref<16x16xf32, #gm> {npu.name = "A"}) attributes {npu.core = #npu.core<aiv>} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %x = npu.alloc "x" {address = 0} : memref<16x16xf32, #ub>
+  // CHECK: error: HIVM has no operation for pow of this element type
+  npu.elementwise <pow> (%x[%c0, %c0] [%c16, %c16] : memref<16x16xf32, #ub>, %x[%c0, %c0] [%c16, %c16] : memref<16x16xf32, #ub>, %x[%c0, %c0] [%c16, %c16] : memref<16x16xf32, #ub>) {maps = [array<i64: 0, 1>, array<i64: 0, 1>, array<i64: 0, 1>]}
+  return
+}
+
+// CHECK: error: names no function with a body
