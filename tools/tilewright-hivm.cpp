@@ -29,11 +29,17 @@ llvm::cl::opt<std::string> inputFile(llvm::cl::Positional, llvm::cl::desc("file"
                                      llvm::cl::init("-"));
 llvm::cl::opt<std::string> target("target", llvm::cl::desc("Name of the chip in the text"),
                                   llvm::cl::init("Ascend910B3"));
+llvm::cl::opt<int64_t> ubBytes("ub-bytes", llvm::cl::desc("Bytes of UB, with --form=planned"),
+                               llvm::cl::init(192 * 1024));
 llvm::cl::opt<to_hivm::Form>
     form("form", llvm::cl::desc("How much of the schedule the text holds"),
          llvm::cl::init(to_hivm::Form::Flags),
          llvm::cl::values(clEnumValN(to_hivm::Form::Flags, "flags", "no addresses, our flags"),
+                          clEnumValN(to_hivm::Form::Planned, "planned", "addresses and flags"),
                           clEnumValN(to_hivm::Form::Plain, "plain", "neither")));
+
+llvm::cl::opt<bool> place("place-temporaries",
+                          llvm::cl::desc("Planned text between the passes of the other compiler"));
 
 } // namespace
 
@@ -45,6 +51,12 @@ int main(int argc, char **argv) {
   if (!buffer) {
     llvm::errs() << problem << "\n";
     return 1;
+  }
+  if (place) {
+    llvm::outs() << to_hivm::placeTemporaries(buffer->getBuffer(), problem);
+    if (!problem.empty())
+      llvm::errs() << problem << "\n";
+    return problem.empty() ? 0 : 1;
   }
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.printOpOnDiagnostic(false);
@@ -64,7 +76,7 @@ int main(int argc, char **argv) {
     std::string name = launch->getParentOfType<func::FuncOp>().getName().str();
     if (launches.size() > 1)
       name += "_" + std::to_string(number);
-    auto text = to_hivm::exportLaunch(launch, name, {form, target});
+    auto text = to_hivm::exportLaunch(launch, name, {form, target, ubBytes});
     if (failed(text))
       isDone = false;
     else

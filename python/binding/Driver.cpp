@@ -442,6 +442,15 @@ void defineDriver(nb::module_ &m) {
         return info;
       },
       "chip"_a, "Core counts, clock and memory sizes of a chip; ValueError for an unknown one.");
+  m.def(
+      "place_temporaries",
+      [](const std::string &text) {
+        std::string problem;
+        std::string result = driver::placeTemporaries(text, problem);
+        return nb::make_tuple(result, problem);
+      },
+      "text"_a,
+      "Planned HIVM text in generic form, whose hidden temporaries get memory: (text, problem).");
   m.def("switch_names", &driver::switchNames, "What `disable` of `compile` knows.");
   m.def("version", &driver::versionText);
   m.def("write_sarif", &writeSarif, "findings"_a, "version"_a, "path"_a,

@@ -86,9 +86,9 @@ def parser() -> argparse.ArgumentParser:
     )
     export.add_argument(
         "--form",
-        choices=("a", "c", "flags", "plain"),
+        choices=("a", "b", "c", "flags", "planned", "plain"),
         default="a",
-        help="a, flags: with our flags, without addresses (default); c, plain: without both",
+        help="a, flags: no addresses (default); b, planned: addresses too; c, plain: neither",
     )
     export.add_argument(
         "--bisheng", action="store_true", help="also run the package ascendnpu-ir on each text"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,7 +25,7 @@ needs_package = pytest.mark.skipif(
     reason=f"the package {bisheng.PACKAGE}, half a gigabyte of programs, is not installed: "
     'pip install "tilewright[hivm]"',
 )
-FORMS = ("flags", "plain")
+FORMS = ("flags", "planned", "plain")
 
 
 @tilelang.jit
@@ -182,6 +183,37 @@ def test_refused_statement_names_its_line():
     assert "T.pow" in str(caught.value)
 
 
+def test_planned_text_has_the_addresses_of_the_plan():
+    kernel = kernels()["softmax_of_product"]
+    _, files = launch_plan(kernel, "planned", "910b3")
+    (text,) = files.values()
+    places = re.findall(r"constant (\d+) : i64\n.*pointer_cast.*address_space<(\w+)>", text)
+    spaces = {"cbuf": "L1", "cc": "L0C", "ub": "UB"}
+    found = sorted((spaces[space], int(address)) for address, space in places)
+    wanted = sorted((b["space"], b["address"]) for b in kernel.core.buffers() if b["space"] != "GM")
+    assert found == wanted and "memref.alloc" not in text
+
+
+def test_planned_text_wants_rows_of_whole_blocks():
+    @tilelang.jit
+    def sums(A):
+        A: T.Tensor((20, 13), T.float32)
+        B = T.empty((20,), T.float32)
+        with T.Kernel(1):
+            a = T.alloc_shared((20, 13), T.float32)
+            b = T.alloc_fragment((20,), T.float32)
+            T.copy(A, a)
+            T.reduce_sum(a, b, dim=1)
+            T.copy(b, B)
+        return B
+
+    kernel = sums.compile()
+    launch_plan(kernel, "flags", "910b3")
+    with pytest.raises(errors.CompileError, match="follow each other after 52 bytes") as caught:
+        launch_plan(kernel, "planned", "910b3")
+    assert "reduce_sum" in str(caught.value)
+
+
 SCRIPT = '''
 import numpy as np
 import tilewright as tilelang
@@ -211,7 +243,7 @@ def export(tmp_path: Path, *words: str, text: str = SCRIPT, code: int = 0):
     return done
 
 
-@pytest.mark.parametrize("form", ["a", "flags", "c"])
+@pytest.mark.parametrize("form", ["a", "b", "flags", "c"])
 def test_export_writes_each_kernel_once(tmp_path, form):
     out = tmp_path / "out"
     done = export(tmp_path, "--hivm", str(out), "--form", form)
@@ -221,7 +253,7 @@ def test_export_writes_each_kernel_once(tmp_path, form):
     for name in ("double", "double-2"):
         plan = json.loads((out / f"{name}.json").read_text())
         assert plan["schema"] == "tilewright.hivm" and plan["version"] == 1
-        assert plan["form"] == {"c": "plain"}.get(form, "flags")
+        assert plan["form"] == {"b": "planned", "c": "plain"}.get(form, "flags")
         assert (out / plan["launches"][0]["file"]).read_text().startswith("module")
     assert ("set_flag" in (out / "double.mlir").read_text()) == (form != "c")
 
@@ -276,8 +308,8 @@ def test_the_published_compiler_lowers_it(tmp_path, name, form):
     lowered = (tmp_path / launch["compiled"]["file"]).read_text()
     # With our flags, none is added; without them, the compiler makes its own.
     own = (tmp_path / launch["file"]).read_text().count("hivm.hir.set_flag")
-    assert lowered.count("hivm.hir.set_flag") == own if form == "flags" else own == 0
-    assert "hivm.hir.set_flag" in lowered
+    assert own == 0 if form == "plain" else lowered.count("hivm.hir.set_flag") == own
+    assert "hivm.hir.set_flag" in lowered and "memref.alloc" not in lowered
 
 
 @needs_package

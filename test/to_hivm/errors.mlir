@@ -8,21 +8,32 @@
 func.func @host(%A: memref<16x16xf32, #gm>) {
   npu.launch aic @cube aiv @vector(%A) : memref<16x16xf32, #gm>
   npu.launch aiv @vector(%A) : memref<16x16xf32, #gm>
+  // CHECK-DAG: error: names no function with a body
   npu.launch aiv @missing(%A) : memref<16x16xf32, #gm>
   return
 }
 func.func private @cube(%A: memref<16x16xf32, #gm> {npu.name = "A"}) attributes {npu.core = #npu.core<aic>} {
-  // CHECK: error: HIVM has no operation for a flag between cores without another end
+  // CHECK-DAG: error: HIVM has no operation for a flag between cores without another end
   npu.block_set <FIX> id 0
+  return
+}
+func.func @offset(%A: memref<64x16xf16, #gm>, %n: index) {
+  npu.launch aic @offset_aic(%A, %n) : memref<64x16xf16, #gm>, index
+  return
+}
+func.func private @offset_aic(%A: memref<64x16xf16, #gm> {npu.name = "A"}, %n: index) attributes {npu.core = #npu.core<aic>} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %x = npu.alloc "x" {address = 0} : memref<64x16xf16, #l1>
+  // CHECK-DAG: error: HIVM has no operation for a box that may begin within a fractal of 16 x 16 elements
+  npu.load (%x[%n, %c0] [%c16, %c16] : memref<64x16xf16, #l1>, %A[%c0, %c0] [%c16, %c16] : memref<64x16xf16, #gm>)
   return
 }
 func.func private @vector(%A: memref<16x16xf32, #gm> {npu.name = "A"}) attributes {npu.core = #npu.core<aiv>} {
   %c0 = arith.constant 0 : index
   %c16 = arith.constant 16 : index
   %x = npu.alloc "x" {address = 0} : memref<16x16xf32, #ub>
-  // CHECK: error: HIVM has no operation for pow of this element type
+  // CHECK-DAG: error: HIVM has no operation for pow of this element type
   npu.elementwise <pow> (%x[%c0, %c0] [%c16, %c16] : memref<16x16xf32, #ub>, %x[%c0, %c0] [%c16, %c16] : memref<16x16xf32, #ub>, %x[%c0, %c0] [%c16, %c16] : memref<16x16xf32, #ub>) {maps = [array<i64: 0, 1>, array<i64: 0, 1>, array<i64: 0, 1>]}
   return
 }
-
-// CHECK: error: names no function with a body

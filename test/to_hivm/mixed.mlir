@@ -15,8 +15,9 @@
 // CHECK-SAME: hivm.func_core_type = #hivm.func_core_type<AIC>, hivm.part_of_mix, mix_mode = "mix"
 // CHECK: %[[GROUP:.*]] = "hivm.hir.get_block_idx"()
 // CHECK: %[[AT:.*]] = arith.muli
-// CHECK: "hivm.hir.nd2nz"({{.*}}) <{dst_continuous, operandSegmentSizes = array<i32: 1, 1, 0, 0>}>
-// CHECK: "hivm.hir.mmadL1"(%[[A:.*]], %[[A]], %true, %{{.*}}) <{b_transpose, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1, 0, 0, 0>}>
+// CHECK: %[[A:.*]] = memref.alloc() : memref<2x2x16x16xf16, #hivm.address_space<cbuf>>
+// CHECK: "hivm.hir.nd2nz"({{.*}}, %[[A]]) <{dst_continuous, operandSegmentSizes = array<i32: 1, 1, 0, 0>}>
+// CHECK: "hivm.hir.mmadL1"(%[[A]], %[[A]], %true, %{{.*}}) <{b_transpose, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1, 0, 0, 0>}>
 // CHECK: memref.view %arg2[%[[AT]]][] : memref<?xi8, #hivm.address_space<gm>> to memref<1024xf16, #hivm.address_space<gm>>
 // CHECK: "hivm.hir.fixpipe"({{.*}}) <{dma_mode = #hivm.dma_mode<nz2nd>, operandSegmentSizes = array<i32: 1, 1, 0, 0>, pre_quant = #hivm.fixpipe_pre_quant_mode<F322F16>}>
 // CHECK: "hivm.hir.sync_block_set"() <{operandSegmentSizes = array<i32: 0, 0>, pipe = #hivm.pipe<PIPE_MTE2>, static_flag_id = 0 : i64, tcore_type = #hivm.tcore_type<CUBE>, tpipe = #hivm.pipe<PIPE_FIX>}>

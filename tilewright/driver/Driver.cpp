@@ -547,7 +547,7 @@ HivmResult Kernel::hivm(const std::string &form) const {
   };
   std::optional<to_hivm::Form> wanted = to_hivm::parseForm(form);
   if (!wanted)
-    return fail("there is no form '" + form + "'; there are flags and plain");
+    return fail("there is no form '" + form + "'; there are flags, planned and plain");
   if (impl->options.interpretOnly)
     return fail("kernel " + impl->name + " was compiled for the interpreter alone");
   std::string target = hivmTarget();
@@ -564,7 +564,7 @@ HivmResult Kernel::hivm(const std::string &form) const {
   hostFunction(*impl->final).walk([&](npu::LaunchOp launch) { launches.push_back(launch); });
   for (auto [index, launch] : llvm::enumerate(launches)) {
     std::string name = impl->name + (launches.size() > 1 ? "_" + std::to_string(index) : "");
-    auto text = to_hivm::exportLaunch(launch, name, {*wanted, target});
+    auto text = to_hivm::exportLaunch(launch, name, {*wanted, target, impl->chip.ubBytes});
     if (failed(text))
       continue;
     HivmLaunch entry{text->name, text->core, text->text, text->workspaceBytes, {}};
@@ -644,6 +644,10 @@ std::vector<Statement> Kernel::statements() const {
         }
     }
   return statements;
+}
+
+std::string driver::placeTemporaries(const std::string &text, std::string &problem) {
+  return to_hivm::placeTemporaries(text, problem);
 }
 
 std::string driver::versionText() {

@@ -183,7 +183,7 @@ public:
 
   /// HIVM's name of the chip; empty for one that HIVM text is not made for, and without launches.
   std::string hivmTarget() const;
-  /// The launches as text of HIVM; `form` is "flags" or "plain" (to_hivm/ToHivm.h).
+  /// The launches as text of HIVM; `form` is "flags", "planned" or "plain" (to_hivm/ToHivm.h).
   HivmResult hivm(const std::string &form) const;
 
   /// IR text after a stage: "tile" (as built), a pass name, "npu" (final), "program" (simulator
@@ -212,6 +212,9 @@ const std::vector<std::string> &switchNames();
 /// Core counts, clock (MHz) and memory sizes (bytes) of a chip, by key; `error` says why there are
 /// none.
 std::map<std::string, double> chipInfo(const std::string &nameOrPath, std::string &error);
+
+/// Planned HIVM text between two parts of the published compiler: see to_hivm/ToHivm.h.
+std::string placeTemporaries(const std::string &text, std::string &problem);
 
 /// Project version and LLVM version.
 std::string versionText();

@@ -258,7 +258,7 @@ LogicalResult Emitter::scalarAccess(Operation *op) {
     }
     indices.push_back(asValue(linear));
   } else {
-    if (Value slot = state.lookup(buffer))
+    if (Value slot = slotDim(buffer))
       indices.push_back(slot);
     llvm::append_range(indices, mapped(given));
   }

@@ -55,7 +55,8 @@ private:
   Value workspaceOffset;
   /// Plain: buffers that are declared in front of an operation within a loop.
   llvm::DenseMap<Operation *, llvm::SmallVector<npu::AllocOp>> sunk;
-  int64_t scratch = 0, scratchStart = 0; ///< planned: free UB bytes behind the plan
+  /// Planned: UB bytes behind the plan, for temporaries of one operation at a time.
+  int64_t scratchStart = 0, scratch = 0, scratchEnd = 0;
 
   // Control.cpp: regions, scalars, and what changes in place as values.
   LogicalResult block(mlir::Block &body);
@@ -84,7 +85,8 @@ private:
   LogicalResult alloc(npu::AllocOp op);
   Value memory(mlir::MemRefType type, int64_t slots, std::optional<int64_t> address);
   Value baseOf(Value buffer);
-  Value slotOf(Value base, Value slot);
+  Value slotDim(Value buffer);
+  mlir::FailureOr<Value> fractals(Operation *op, const Box &box);
   /// The box as a memref with the box dimensions `keep`, in rising order; -1 is a dimension of
   /// size 1. Dimensions that are left out have size 1.
   Value view(const Box &box, llvm::ArrayRef<int> keep);
@@ -117,6 +119,7 @@ private:
   Sizes domain;                               ///< sizes of the op's domain
   llvm::SmallVector<int64_t, 4> domainBounds; ///< and what they are at most
   bool wroteVector = false;                   ///< within the op at hand
+  bool tookScratch = false;                   ///< the op at hand has temporaries of ours
   bool usesScratch = true; ///< hidden temporaries may be in use: no barrier since
   LogicalResult vector(Operation *op);
   LogicalResult elementwise(npu::ElementwiseOp op);
@@ -154,7 +157,12 @@ private:
   mlir::NamedAttribute word(llvm::StringRef name, llvm::StringRef mnemonic, llvm::StringRef body);
   mlir::NamedAttribute array(llvm::StringRef name, llvm::ArrayRef<int64_t> values);
   LogicalResult refuse(Operation *op, const llvm::Twine &what);
+  void checkRows(mlir::ValueRange operands, bool isRowWise);
+  bool hasUnalignedRows = false; ///< planned text cannot be; diagnosed
 };
+
+/// Planned text, on functions: first and last byte of UB that nothing uses.
+inline constexpr llvm::StringLiteral kFreeAttr = "tilewright.free_ub";
 
 /// A type as HIVM has it: integers without sign.
 mlir::Type signless(mlir::Type type);

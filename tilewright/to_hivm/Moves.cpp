@@ -60,7 +60,9 @@ LogicalResult Emitter::load(npu::LoadOp op) {
   SmallVector<int> keepDst, keepSrc;
   pair(dst, src, keepDst, keepSrc);
   if (npu::spaceOf(dst.buffer) == npu::Space::UB) {
-    emit("load", {view(src, keepSrc), view(dst, keepDst)}, {}, {1, 1, 0, 0, 0, 0});
+    SmallVector<Value> views = {view(src, keepSrc), view(dst, keepDst)};
+    checkRows(views, /*isRowWise=*/false);
+    emit("load", views, {}, {1, 1, 0, 0, 0, 0});
     return success();
   }
   if (!isMatrix(dst))
@@ -71,7 +73,10 @@ LogicalResult Emitter::load(npu::LoadOp op) {
     auto at = llvm::find(keepDst, dim);
     from.push_back(dim >= 0 && at != keepDst.end() ? keepSrc[at - keepDst.begin()] : -1);
   }
-  emit("nd2nz", {view(src, from), view(dst, rows)}, named("dst_continuous", builder.getUnitAttr()),
+  FailureOr<Value> tile = fractals(op, dst);
+  if (failed(tile))
+    return failure();
+  emit("nd2nz", {view(src, from), *tile}, named("dst_continuous", builder.getUnitAttr()),
        {1, 1, 0, 0});
   return success();
 }
@@ -85,13 +90,17 @@ LogicalResult Emitter::store(Operation *op, StringRef atomic) {
   SmallVector<NamedAttribute> attributes;
   if (!atomic.empty())
     attributes.push_back(word("atomic_kind", "atomic_kind", atomic));
-  emit("store", {view(src, keepSrc), view(dst, keepDst)}, attributes);
+  SmallVector<Value> views = {view(src, keepSrc), view(dst, keepDst)};
+  checkRows(views, /*isRowWise=*/false);
+  emit("store", views, attributes);
   return success();
 }
 
 LogicalResult Emitter::fillL1(npu::FillL1Op op) {
-  emit("vbrc", {mapping.lookup(op.getValue()), view(op.getBox(0), matrixDims(op.getBox(0)))});
-  return success();
+  FailureOr<Value> tile = fractals(op, op.getBox(0));
+  if (succeeded(tile))
+    emit("vbrc", {mapping.lookup(op.getValue()), *tile});
+  return tile;
 }
 
 LogicalResult Emitter::mmad(npu::MmadOp op) {
@@ -108,9 +117,12 @@ LogicalResult Emitter::mmad(npu::MmadOp op) {
     attributes.push_back(named("a_transpose", builder.getUnitAttr()));
   if (op.getTransposeB())
     attributes.push_back(named("b_transpose", builder.getUnitAttr()));
+  FailureOr<Value> left = fractals(op, a), right = fractals(op, b), sum = fractals(op, c);
+  if (failed(left) || failed(right) || failed(sum))
+    return failure();
   emit("mmadL1",
-       {view(a, dimsA), view(b, matrixDims(b)), mapping.lookup(op.getInit()), size(c, dimsC[0]),
-        size(a, dimsA[op.getTransposeA() ? 0 : 1]), size(c, dimsC[1]), view(c, dimsC)},
+       {*left, *right, mapping.lookup(op.getInit()), size(c, dimsC[0]),
+        size(a, dimsA[op.getTransposeA() ? 0 : 1]), size(c, dimsC[1]), *sum},
        attributes, {1, 1, 1, 1, 1, 1, 1, 0, 0, 0});
   return success();
 }
@@ -140,7 +152,11 @@ LogicalResult Emitter::fixpipe(npu::FixpipeOp op) {
   }
   if (op.getRelu())
     attributes.push_back(word("pre_relu", "fixpipe_pre_relu_mode", "NORMAL_RELU"));
-  emit("fixpipe", {view(src, rows), view(dst, to)}, attributes, {1, 1, 0, 0});
+  FailureOr<Value> tile = fractals(op, src);
+  FailureOr<Value> place = isGlobal ? FailureOr<Value>(view(dst, to)) : fractals(op, dst);
+  if (failed(tile) || failed(place))
+    return failure();
+  emit("fixpipe", {*tile, *place}, attributes, {1, 1, 0, 0});
   return success();
 }
 

@@ -46,6 +46,43 @@ LogicalResult Emitter::refuse(Operation *op, const Twine &what) {
   return op->emitError("HIVM has no operation for ") << what;
 }
 
+/// Rows of UB that an instruction takes one by one begin at 32-byte blocks. Where the other
+/// compiler plans, it pads them; a plan has them as they are. `isRowWise`: it does so even if all
+/// follow each other without gaps.
+void Emitter::checkRows(ValueRange operands, bool isRowWise) {
+  if (!frame.isPlanned())
+    return;
+  constexpr int64_t kBlockBits = 256;
+  std::optional<int64_t> found;
+  for (Value operand : operands) {
+    auto type = dyn_cast<MemRefType>(operand.getType());
+    SmallVector<int64_t> strides;
+    int64_t offset = 0, next = 1;
+    if (!type || failed(getStridesAndOffset(type, strides, offset)))
+      continue;
+    bool isLast = true; // of the dimensions whose size is not 1
+    for (unsigned dim = unsigned(type.getRank()); dim-- > 0;) {
+      int64_t size = type.getDimSize(dim), stride = strides[dim];
+      if (size == 1)
+        continue;
+      bool hasGaps = stride != next;
+      isRowWise |= hasGaps;
+      auto global = cast<MemRefType>(target.getArgument(2).getType());
+      bool isOnChip = type.getMemorySpace() != global.getMemorySpace();
+      if (!isLast && isOnChip && stride * type.getElementTypeBitWidth() % kBlockBits != 0)
+        found = stride * type.getElementTypeBitWidth() / 8;
+      next = ShapedType::isDynamic(size) || ShapedType::isDynamic(stride) ? -1 : stride * size;
+      isLast = false;
+    }
+  }
+  if (!isRowWise || !found || hasUnalignedRows)
+    return;
+  hasUnalignedRows = true;
+  emitError(loc) << "planned text needs rows of UB that begin at 32-byte blocks, these follow each "
+                    "other after "
+                 << *found << " bytes; make the last dimension of the tile a multiple of 32 bytes";
+}
+
 LogicalResult Emitter::run() {
   builder.setInsertionPointToStart(&target.front());
   emit("set_ffts_base_addr", target.getArgument(0));
@@ -66,12 +103,28 @@ LogicalResult Emitter::run() {
   }
   if (!frame.hasFlags())
     sinkBuffers();
+  if (frame.isPlanned())
+    source.walk([&](npu::AllocOp alloc) {
+      if (npu::spaceOf(alloc.getResult()) == npu::Space::UB && alloc.getAddress())
+        scratchStart = std::max(scratchStart, int64_t(*alloc.getAddress()) +
+                                                  int64_t(alloc.getSlots()) * alloc.getSlotBytes());
+    });
+  scratchEnd = scratchStart = llvm::alignTo(scratchStart, 32);
   if (failed(block(source.front())))
     return failure();
   builder.setInsertionPointToEnd(&target.front());
   if (frame.hasFlags()) // where the other compiler makes flags, it ends with one too
     emit("pipe_barrier", {}, word("pipe", "pipe", pipeName(npu::Pipe::All)));
   builder.create<func::ReturnOp>(source.getLoc());
+  if (hasUnalignedRows)
+    return failure();
+  if (frame.isPlanned() && core == Core::AIV) {
+    if (scratchEnd > frame.options.ubBytes)
+      return source.emitError("temporaries of HIVM text need ")
+             << scratchEnd - scratchStart << " bytes of UB behind the plan, which leaves "
+             << frame.options.ubBytes - scratchStart;
+    target->setAttr(kFreeAttr, builder.getDenseI64ArrayAttr({scratchEnd, frame.options.ubBytes}));
+  }
   return success();
 }
 
@@ -164,6 +217,7 @@ std::optional<std::string> to_hivm::targetOf(StringRef chip) {
 std::optional<Form> to_hivm::parseForm(StringRef name) {
   return llvm::StringSwitch<std::optional<Form>>(name)
       .Case("flags", Form::Flags)
+      .Case("planned", Form::Planned)
       .Case("plain", Form::Plain)
       .Default(std::nullopt);
 }

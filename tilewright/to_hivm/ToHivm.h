@@ -21,6 +21,7 @@ enum class Form {
 struct Options {
   Form form = Form::Flags;
   std::string target = "Ascend910B3"; ///< as in `hacc.target`
+  int64_t ubBytes = 192 * 1024;       ///< planned: what temporaries may fill behind the plan
 };
 
 /// A parameter of the device functions behind those that every kernel has.
@@ -44,7 +45,7 @@ struct LaunchText {
 /// What HIVM calls a chip of ours; none for one that this translation does not know.
 std::optional<std::string> targetOf(llvm::StringRef chip);
 
-/// "flags" or "plain".
+/// "flags", "planned" or "plain".
 std::optional<Form> parseForm(llvm::StringRef name);
 
 /// Translates the device functions of `launch`, which have been through npu-plan-memory and
@@ -52,5 +53,10 @@ std::optional<Form> parseForm(llvm::StringRef name);
 /// op.
 mlir::FailureOr<LaunchText> exportLaunch(npu::LaunchOp launch, llvm::StringRef name,
                                          const Options &options);
+
+/// Planned text in generic form, after the other compiler's passes have given its instructions
+/// hidden temporaries: gives these memory behind the plan. Each lives for one instruction, so they
+/// share it. An error text in `problem` when there is not enough.
+std::string placeTemporaries(llvm::StringRef text, std::string &problem);
 
 } // namespace tilewright::to_hivm

@@ -15,7 +15,7 @@ using namespace tilewright;
 using namespace tilewright::to_hivm;
 
 LogicalResult Emitter::vector(Operation *op) {
-  wroteVector = false;
+  wroteVector = tookScratch = false;
   scratch = scratchStart;
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](npu::FillOp op) {
@@ -49,7 +49,7 @@ static bool mayUseScratch(StringRef name, ArrayRef<NamedAttribute> attributes) {
 
 void Emitter::emitVector(StringRef name, ArrayRef<Vec> sources, Vec dst,
                          ArrayRef<NamedAttribute> attributes, ArrayRef<int32_t> segments) {
-  bool needsScratch = mayUseScratch(name, attributes);
+  bool needsScratch = tookScratch || mayUseScratch(name, attributes);
   if (frame.hasFlags() && (wroteVector || (needsScratch && usesScratch))) {
     emit("pipe_barrier", {}, word("pipe", "pipe", "PIPE_V"));
     usesScratch = false;
@@ -59,6 +59,10 @@ void Emitter::emitVector(StringRef name, ArrayRef<Vec> sources, Vec dst,
   SmallVector<Value> operands =
       llvm::map_to_vector(sources, [](const Vec &vec) { return vec.value; });
   operands.push_back(dst.value);
+  bool isRowWise = llvm::is_contained({"vreduce", "vcumsum", "vcumprod", "vtranspose"}, name);
+  for (NamedAttribute attribute : attributes)
+    isRowWise |= attribute.getName().getValue().starts_with("broadcast");
+  checkRows(operands, isRowWise);
   emit(name, operands, attributes, segments);
 }
 
@@ -75,6 +79,8 @@ Emitter::Vec Emitter::temporary(Type element, ArrayRef<OpFoldResult> sizes,
   if (frame.isPlanned()) {
     address = scratch;
     scratch += npu::slotBytes(type);
+    scratchEnd = std::max(scratchEnd, scratch);
+    tookScratch = true;
   }
   Value whole = memory(type, 1, address);
   SmallVector<int64_t> shape = llvm::map_to_vector(sizes, [](OpFoldResult size) {

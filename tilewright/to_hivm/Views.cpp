@@ -110,9 +110,14 @@ Emitter::Sizes Emitter::extentsOf(Value buffer) {
   return extents;
 }
 
+static SmallVector<int64_t> fractalShape(MemRefType type);
+
 /// On-chip memory of a type, as many as `slots` in a row.
 Value Emitter::memory(MemRefType type, int64_t slots, std::optional<int64_t> address) {
-  SmallVector<int64_t> shape(type.getShape());
+  npu::Space space = npu::spaceOf(type);
+  bool isFractal = space == npu::Space::L1 || space == npu::Space::L0C;
+  SmallVector<int64_t> shape =
+      isFractal ? fractalShape(type) : SmallVector<int64_t>(type.getShape());
   if (slots > 1)
     shape.insert(shape.begin(), slots);
   MemRefType result = hivmType(type, shape);
@@ -184,6 +189,13 @@ void Emitter::sinkBuffers() {
   });
 }
 
+/// Slots are padded, so that they are no dimension of one memref.
+static bool hasGaps(npu::AllocOp op) {
+  auto type = cast<MemRefType>(op.getType());
+  int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
+  return op.getSlots() > 1 && npu::spaceOf(type) == npu::Space::UB && bits % 256 != 0;
+}
+
 LogicalResult Emitter::alloc(npu::AllocOp op) {
   Value buffer = op.getResult();
   auto type = cast<MemRefType>(op.getType());
@@ -208,18 +220,32 @@ LogicalResult Emitter::alloc(npu::AllocOp op) {
   std::optional<int64_t> address;
   if (frame.isPlanned())
     address = op.getAddress();
+  if (hasGaps(op) && frame.isPlanned())
+    return success();
   buffers[buffer] = memory(type, int64_t(op.getSlots()), address);
   return success();
+}
+
+/// The slot that is the first dimension of a buffer's memref; null without such a dimension.
+Value Emitter::slotDim(Value buffer) {
+  return buffers.contains(buffer) ? state.lookup(buffer) : Value();
 }
 
 /// The memref behind a buffer: slots in front; one-dimensional for global memory.
 Value Emitter::baseOf(Value buffer) {
   if (auto argument = dyn_cast<BlockArgument>(buffer))
     return target.getArgument(3 + argument.getArgNumber());
-  if (npu::spaceOf(buffer) != npu::Space::Workspace)
-    return buffers.lookup(buffer);
+  if (Value memref = buffers.lookup(buffer))
+    return memref;
   auto alloc = buffer.getDefiningOp<npu::AllocOp>();
   auto type = cast<MemRefType>(alloc.getType());
+  if (npu::spaceOf(buffer) != npu::Space::Workspace) {
+    OpFoldResult step = builder.getIndexAttr(alloc.getSlotBytes());
+    Value where = asI64(asValue(
+        plus(builder.getIndexAttr(*alloc.getAddress()), times(state.lookup(buffer), step))));
+    return emit("pointer_cast", where, {}, {1, 0}, TypeRange(hivmType(type, type.getShape())))
+        ->getResult(0);
+  }
   OpFoldResult shift = plus(workspaceOffset, builder.getIndexAttr(*alloc.getAddress()));
   if (Value slot = state.lookup(buffer))
     shift = plus(shift, times(slot, builder.getIndexAttr(alloc.getSlotBytes())));
@@ -247,18 +273,88 @@ Value Emitter::expanded(Value narrow, ArrayRef<int> keep) {
   return builder.create<memref::ExpandShapeOp>(loc, *result, narrow, groups, output);
 }
 
-/// One slot of a rotating buffer.
-Value Emitter::slotOf(Value base, Value slot) {
-  auto type = cast<MemRefType>(base.getType());
-  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)), sizes,
-      strides(type.getRank(), builder.getIndexAttr(1));
-  offsets[0] = slot;
-  for (int64_t extent : type.getShape())
-    sizes.push_back(builder.getIndexAttr(extent));
-  sizes[0] = builder.getIndexAttr(1);
-  auto result = cast<MemRefType>(memref::SubViewOp::inferRankReducedResultType(
-      type.getShape().drop_front(), type, offsets, sizes, strides));
-  return builder.create<memref::SubViewOp>(loc, result, base, offsets, sizes, strides);
+/// Known to be a multiple of `factor`, whatever the run-time values are.
+static bool isMultiple(Value value, int64_t factor) {
+  if (auto known = constantOf(value))
+    return *known % factor == 0;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast_or_null<scf::ForOp>(argument.getOwner()->getParentOp());
+    return loop && value == loop.getInductionVar() && isMultiple(loop.getLowerBound(), factor) &&
+           isMultiple(loop.getStep(), factor);
+  }
+  Operation *op = value.getDefiningOp();
+  auto of = [&](unsigned operand) { return isMultiple(op->getOperand(operand), factor); };
+  if (isa<arith::MulIOp>(op))
+    return of(0) || of(1);
+  if (isa<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MaxSIOp, arith::RemUIOp,
+          arith::RemSIOp>(op))
+    return of(0) && of(1);
+  return isa<arith::SelectOp>(op) && of(1) && of(2);
+}
+
+/// Rows and columns of the fractals of a buffer in L1 or L0C.
+static std::pair<int64_t, int64_t> fractalOf(MemRefType type) {
+  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  return {16, npu::spaceOf(type) == npu::Space::L0C ? 16 : 32 / bytes};
+}
+
+/// The shape of a buffer in L1 or L0C as the cube has it: columns of fractals, each from top to
+/// bottom; dimensions in front of the matrix stay.
+static SmallVector<int64_t> fractalShape(MemRefType type) {
+  auto [rows, columns] = fractalOf(type);
+  SmallVector<int64_t> shape(type.getShape().drop_back(std::min<size_t>(2, type.getRank())));
+  int64_t height = type.getRank() > 1 ? type.getShape().take_back(2)[0] : 1;
+  shape.push_back(llvm::divideCeil(type.getShape().back(), columns));
+  shape.push_back(llvm::divideCeil(height, rows));
+  shape.append({rows, columns});
+  return shape;
+}
+
+/// The fractals of a box of L1 or L0C, as a memref of four dimensions.
+FailureOr<Value> Emitter::fractals(Operation *op, const Box &box) {
+  auto type = cast<MemRefType>(box.buffer.getType());
+  auto [rows, columns] = fractalOf(type);
+  Value base = baseOf(box.buffer);
+  auto baseType = cast<MemRefType>(base.getType());
+  SmallVector<OpFoldResult> offsets, sizes;
+  if (Value slot = slotDim(box.buffer)) {
+    offsets.push_back(slot);
+    sizes.push_back(builder.getIndexAttr(1));
+  }
+  size_t rank = box.sizes.size(), lead = rank - std::min<size_t>(2, rank);
+  Sizes boxOffsets = fold(box.offsets), boxSizes = fold(box.sizes);
+  for (size_t dim = 0; dim < lead; ++dim) {
+    offsets.push_back(boxOffsets[dim]);
+    sizes.push_back(builder.getIndexAttr(1));
+  }
+  auto divided = [&](OpFoldResult value, int64_t by) -> OpFoldResult {
+    if (auto known = getConstantIntValue(value))
+      return builder.getIndexAttr(llvm::divideCeil(*known, by));
+    Value up = builder.create<arith::AddIOp>(loc, asValue(value), constant(by - 1));
+    return builder.create<arith::DivUIOp>(loc, up, constant(by)).getResult();
+  };
+  for (auto [dim, unit] : {std::pair(rank - 1, columns), std::pair(rank - 2, rows)}) {
+    bool exists = dim < rank; // of a vector there is one row
+    if (exists && !isMultiple(box.offsets[dim], unit))
+      return refuse(op, "a box that may begin within a fractal of " + Twine(rows) + " x " +
+                            Twine(columns) + " elements");
+    offsets.push_back(exists ? divided(boxOffsets[dim], unit) : builder.getIndexAttr(0));
+    sizes.push_back(exists ? divided(boxSizes[dim], unit) : builder.getIndexAttr(1));
+  }
+  offsets.append(2, builder.getIndexAttr(0));
+  sizes.append({builder.getIndexAttr(rows), builder.getIndexAttr(columns)});
+  bool isWhole = offsets.size() == 4;
+  for (auto [offset, size, extent] : llvm::zip(offsets, sizes, baseType.getShape()))
+    isWhole &= isConstantIntValue(offset, 0) && isConstantIntValue(size, extent);
+  if (isWhole)
+    return base;
+  SmallVector<OpFoldResult> strides(sizes.size(), builder.getIndexAttr(1));
+  SmallVector<int64_t> shape = llvm::map_to_vector(ArrayRef(sizes).take_back(4), [](auto size) {
+    return getConstantIntValue(size).value_or(ShapedType::kDynamic);
+  });
+  auto result = cast<MemRefType>(
+      memref::SubViewOp::inferRankReducedResultType(shape, baseType, offsets, sizes, strides));
+  return builder.create<memref::SubViewOp>(loc, result, base, offsets, sizes, strides).getResult();
 }
 
 Value Emitter::view(const Box &box, ArrayRef<int> keep) {
@@ -279,12 +375,7 @@ Value Emitter::view(const Box &box, ArrayRef<int> keep) {
   SmallVector<int64_t> shape;
   for (int dim : real)
     shape.push_back(getConstantIntValue(sizes[dim]).value_or(ShapedType::kDynamic));
-  bool isMatrix = space != npu::Space::UB;
-  if (Value slot = state.lookup(box.buffer); slot && isMatrix) {
-    // Fractal layouts tell dropped dimensions from rows of size 1 only in a step of their own.
-    base = slotOf(base, slot);
-    type = cast<MemRefType>(base.getType());
-  } else if (slot) {
+  if (Value slot = slotDim(box.buffer)) {
     offsets.insert(offsets.begin(), slot);
     sizes.insert(sizes.begin(), builder.getIndexAttr(1));
   }

@@ -12,6 +12,9 @@ import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from .. import _core
 
 PACKAGE = "ascendnpu-ir"
 MODULE = "ascendnpuir"
@@ -76,12 +79,46 @@ def pipeline(form: str, target: str, slots: bool = True) -> list[str]:
     ]
 
 
-def lower(bisheng: Bisheng, path: Path, form: str, target: str) -> Lowered:
-    """Runs the compiler on the text at `path` and checks what it makes of it.
+#: Planned text keeps its addresses, so it goes through single passes: instructions get their hidden
+#: temporaries, these get memory behind the plan, and instructions become calls.
+BEFORE_PLACES = (
+    "builtin.module(func.func(triton-global-kernel-args-to-hivm-op,hivm-init-entry-kernel,"
+    "hivm-aggregated-decompose-op,hivm-decompose-op,hivm-flatten-ops,hivm-reduce-rank-subview,"
+    "hivm-lift-lowest-stride,hivm-aggregated-decompose-op,hivm-alloc-extra-buffer))"
+)
+AFTER_PLACES = (
+    "builtin.module(hacc-append-device-spec{{target={target}}},func.func(hivm-lower-to-loops,"
+    "hivm-decompose-op,hivm-add-ffts-to-syncblocksetop,hivm-lift-lowest-stride),"
+    "convert-hivm-to-std)"
+)
 
-    A tile that does not fit with the slots that the compiler gives by itself is tried without them,
-    as `bishengir-compile` does.
-    """
+
+def _lower_planned(opt: str, path: Path, target: str) -> tuple[list[str], Any]:
+    """The last command, and its result or that of the step that failed."""
+    command = ["bishengir-opt", "--pass-pipeline=" + BEFORE_PLACES, "--mlir-print-op-generic"]
+    done = _run([opt, *command[1:], str(path)])
+    if done.returncode:
+        return command, done
+    text, problem = _core.place_temporaries(done.stdout)
+    if problem:
+        return command, subprocess.CompletedProcess(command, 1, "", "error: " + problem)
+    command = ["bishengir-opt", "--pass-pipeline=" + AFTER_PLACES.format(target=target)]
+    return command, _run([opt, *command[1:], "-"], text)
+
+
+def _lower_whole(opt: str, path: Path, form: str, target: str) -> tuple[list[str], Any]:
+    """Likewise for text that the compiler plans. A tile that does not fit with the slots that the
+    compiler gives by itself is tried without them, as `bishengir-compile` does."""
+    for slots in (True, False):
+        command = ["bishengir-opt", *pipeline(form, target, slots)]
+        done = _run([opt, *command[1:], str(path)])
+        if done.returncode == 0 or "overflow" not in done.stderr:
+            break
+    return command, done
+
+
+def lower(bisheng: Bisheng, path: Path, form: str, target: str) -> Lowered:
+    """Runs the compiler on the text at `path` and checks what it makes of it."""
     opt = bisheng.program("bishengir-opt")
     generic = _run([opt, "--mlir-print-op-generic", str(path)])
     if generic.returncode:
@@ -89,11 +126,10 @@ def lower(bisheng: Bisheng, path: Path, form: str, target: str) -> Lowered:
     dropped = dropped_attributes(path.read_text(encoding="utf-8"), generic.stdout)
     if dropped:
         return Lowered((), stage="attributes", problem=dropped)
-    for slots in (True, False):
-        command = ["bishengir-opt", *pipeline(form, target, slots)]
-        done = _run([opt, *command[1:], str(path)])
-        if done.returncode == 0 or "overflow" not in done.stderr:
-            break
+    if form == "planned":
+        command, done = _lower_planned(opt, path, target)
+    else:
+        command, done = _lower_whole(opt, path, form, target)
     if done.returncode:
         return Lowered(tuple(command), stage="pipeline", problem=_reason(done))
     left = sorted(set(STRUCTURED.findall(done.stdout)))
@@ -133,9 +169,11 @@ def _attributes(text: str) -> list[str]:
     return [part for part in [*parts, text[start:].strip()] if part]
 
 
-def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+def _run(command: list[str], text: str | None = None) -> subprocess.CompletedProcess[str]:
     try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+        return subprocess.run(
+            command, input=text, capture_output=True, text=True, timeout=TIMEOUT, check=False
+        )
     except subprocess.TimeoutExpired:
         text = f"error: no result after {TIMEOUT} s"
         return subprocess.CompletedProcess(command, 124, "", text)

@@ -18,7 +18,7 @@ SCHEMA = "tilewright.hivm"
 #: Version of the plan. It grows when a key goes away or changes its meaning.
 VERSION = 1
 #: How much of the schedule the text holds (docs/hivm.md), with the letters of the command line.
-FORMS = {"a": "flags", "c": "plain"}
+FORMS = {"a": "flags", "b": "planned", "c": "plain"}
 CAUTION = "untested on hardware"
 #: Parameters of every device function in front of the kernel's own, and behind them.
 FIRST = ("ffts_base_address", "sync_block_lock", "workspace")
