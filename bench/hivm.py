@@ -22,15 +22,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-os.environ["TILEWRIGHT_TEST_SEEDS"] = "1"
-os.environ["TILEWRIGHT_CACHE"] = "0"
-
 import pytest
 
 from tilewright.errors import CompileError
 from tilewright.hivm import FORMS, bisheng, launches
 from tilewright.report import session
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 class Collector:
@@ -74,6 +72,7 @@ def main() -> int:
     parser.add_argument("-k", default="", help="as for pytest: which tests")
     parser.add_argument("--keep", type=Path, help="folder for the texts")
     options = parser.parse_args()
+    os.environ |= {"TILEWRIGHT_TEST_SEEDS": "1", "TILEWRIGHT_CACHE": "0"}
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
@@ -101,16 +100,14 @@ def table(forms: list[str], expression: str, folder: Path) -> int:
         return ""
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for entry, problem in zip(
-            collector.texts, pool.map(lower, collector.texts), strict=True
-        ):
+        for entry, problem in zip(collector.texts, pool.map(lower, collector.texts), strict=True):
             form, name = entry[:2]
             if problem:
                 causes[form, re.sub(r"\d+ bits", "N bits", problem)[:120]].append(name)
             else:
                 passed[form] += 1
     total = len(collector.programs)
-    print(f"{total} programs, {package and f'ascendnpu-ir {package.version}' or 'export alone'}")
+    print(f"{total} programs, ascendnpu-ir {package.version if package else 'not installed'}")
     for form in forms:
         print(f"  {form:8} {passed[form]:5} pass  {100 * passed[form] / max(total, 1):5.1f} %")
     for (form, cause), names in sorted(causes.items(), key=lambda item: -len(item[1])):

@@ -136,8 +136,10 @@ def test_plan_of_a_mixed_kernel():
 
 
 def test_run_time_sizes_are_arguments():
+    n = T.dynamic("n")
+
     @tilelang.jit
-    def double(n=T.dynamic("n")):
+    def double():
         @T.prim_func
         def kernel(A: T.Tensor((n, 64), "float32"), C: T.Tensor((n, 64), "float32")):
             with T.Kernel(T.ceildiv(n, 16)) as block:
@@ -214,7 +216,7 @@ def test_planned_text_wants_rows_of_whole_blocks():
     assert "reduce_sum" in str(caught.value)
 
 
-SCRIPT = '''
+SCRIPT = """
 import numpy as np
 import tilewright as tilelang
 import tilewright.language as T
@@ -231,7 +233,7 @@ def double(A):
 
 for n in (512, 512, 1000):
     double(np.ones(n, np.float32))
-'''
+"""
 
 
 def export(tmp_path: Path, *words: str, text: str = SCRIPT, code: int = 0):
@@ -292,9 +294,10 @@ def test_without_the_package(tmp_path, monkeypatch):
     exporter = Exporter(tmp_path, "flags", use_bisheng=True)
     exporter(kernels()["add"])
     assert "the package ascendnpu-ir is not installed" in exporter.text()
-    assert not exporter.failed and "compiled" not in json.loads(
-        (tmp_path / "add.json").read_text()
-    )["launches"][0]
+    assert (
+        not exporter.failed
+        and "compiled" not in json.loads((tmp_path / "add.json").read_text())["launches"][0]
+    )
 
 
 @needs_package

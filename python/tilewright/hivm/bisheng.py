@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The published compiler (package `ascendnpu-ir`), run on exported text down to its last open stage.
+"""The published compiler (package `ascendnpu-ir`) on exported text, down to its last open stage.
 
 What follows that stage, `hivmc` and the linker, is part of CANN and needs a machine that has it.
 """
@@ -140,8 +140,10 @@ def lower(bisheng: Bisheng, path: Path, form: str, target: str) -> Lowered:
 
 
 def dropped_attributes(ours: str, theirs: str) -> str:
-    """The first attribute of an operation of `ours` that `theirs`, the same module printed by the
-    compiler, lacks: a name that it does not know vanishes without a word. Empty if there is none."""
+    """The first attribute of `ours` that `theirs`, the same module printed by the compiler, lacks.
+
+    A name that the compiler does not know vanishes without a word. Empty if there is none.
+    """
     first, second = _OPERATION.findall(ours), _OPERATION.findall(theirs)
     if [name for name, _ in first] != [name for name, _ in second]:
         return "the compiler prints other operations than it was given"
@@ -154,7 +156,7 @@ def dropped_attributes(ours: str, theirs: str) -> str:
 
 
 def _attributes(text: str) -> list[str]:
-    """The entries of an attribute dictionary: commas inside brackets and quotes do not part them."""
+    """The entries of an attribute dictionary; commas inside brackets or quotes part none."""
     parts, depth, quoted, start = [], 0, False, 0
     for at, char in enumerate(text):
         if char == '"' and text[at - 1 : at] != "\\":
