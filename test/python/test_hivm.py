@@ -16,6 +16,7 @@ import tilewright.language as T
 from tilewright import errors
 from tilewright.hivm import bisheng, launch_plan
 from tilewright.hivm.export import Exporter, write_file
+from tilewright.hivm.order import difference
 
 _core = pytest.importorskip("tilewright._core")
 
@@ -287,6 +288,44 @@ def test_dropped_attributes_are_noticed():
     theirs = ours.replace(", axis = [1, 2]", "")
     assert bisheng.dropped_attributes(ours, theirs) == "hivm.hir.vcast loses axis = [1, 2]"
     assert "other operations" in bisheng.dropped_attributes(ours, "")
+
+
+OURS = """
+func.func @f(%a: i64) {
+  "hivm.hir.load"(%g, %t) <{operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>}> : ()
+  "hivm.hir.set_flag"() <{set_pipe = #hivm.pipe<PIPE_MTE2>, static_event_id = #hivm.event<EVENT_ID1>, wait_pipe = #hivm.pipe<PIPE_V>}> : () -> ()
+  "hivm.hir.wait_flag"(%i) <{set_pipe = #hivm.pipe<PIPE_MTE2>, wait_pipe = #hivm.pipe<PIPE_V>}> : (i64) -> ()
+  "hivm.hir.vadd"(%t, %t, %t) : ()
+  "hivm.hir.sync_block_set"() <{pipe = #hivm.pipe<PIPE_MTE2>, static_flag_id = 3 : i64, tcore_type = #hivm.tcore_type<VECTOR>, tpipe = #hivm.pipe<PIPE_MTE3>}> : ()
+}
+"""  # noqa: E501
+THEIRS = """
+func.func private @load_gm_to_ubuf_1d_float(memref<?xf32>)
+func.func @f(%a: i64) {
+  func.call @load_gm_to_ubuf_1d_float(%g) : ()
+  hivm.hir.set_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID1>]
+  hivm.hir.wait_flag[<PIPE_MTE2>, <PIPE_V>, %9]
+  func.call @vadd_1d_float(%t) : ()
+  hivm.hir.pipe_barrier[<PIPE_V>]
+  hivm.hir.sync_block_set[<VECTOR>, <PIPE_MTE3>, <PIPE_MTE2>] flag = 3 ffts_base_addr = %arg0
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        (("", ""), ""),
+        (("EVENT_ID1", "EVENT_ID2"), "set_flag MTE2 V EVENT_ID2 stands where"),
+        (("[<PIPE_MTE2>, <PIPE_V>, %9]", "[<PIPE_V>, <PIPE_MTE2>, %9]"), "wait_flag V MTE2"),
+        (("call @load_gm_to_ubuf_1d_float(%g)", "call @vadd(%g)"), "where move MTE2 was"),
+        (("flag = 3", "flag = 4"), "sync_block_set VECTOR MTE3 MTE2 4 stands where"),
+        (("pipe_barrier[<PIPE_V>]", "pipe_barrier[<PIPE_ALL>]"), "pipe_barrier ALL stands where"),
+    ],
+)
+def test_another_order_is_noticed(change, place):
+    found = difference(OURS, THEIRS.replace(*change) if change[0] else THEIRS)
+    assert found.startswith("in @f, ") and place in found if place else not found
 
 
 def test_without_the_package(tmp_path, monkeypatch):

@@ -29,6 +29,38 @@ func.func private @offset_aic(%A: memref<64x16xf16, #gm> {npu.name = "A"}, %n: i
   npu.load (%x[%n, %c0] [%c16, %c16] : memref<64x16xf16, #l1>, %A[%c0, %c0] [%c16, %c16] : memref<64x16xf16, #gm>)
   return
 }
+func.func @from_l1(%A: memref<16x16xf16, #gm>) {
+  npu.launch aic @from_l1_aic(%A) : memref<16x16xf16, #gm>
+  npu.launch aic @two_ends_aic aiv @two_ends_aiv(%A) : memref<16x16xf16, #gm>
+  return
+}
+func.func private @from_l1_aic(%A: memref<16x16xf16, #gm> {npu.name = "A"}) attributes {npu.core = #npu.core<aic>} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %x = npu.alloc "x" {address = 0} : memref<16x16xf16, #l1>
+  // CHECK-DAG: error: HIVM has no operation for a store from L1
+  npu.store (%A[%c0, %c0] [%c16, %c16] : memref<16x16xf16, #gm>, %x[%c0, %c0] [%c16, %c16] : memref<16x16xf16, #l1>)
+  return
+}
+func.func private @two_ends_aic(%A: memref<16x16xf16, #gm> {npu.name = "A"}) attributes {npu.core = #npu.core<aic>} {
+  // CHECK-DAG: error: HIVM has no operation for a flag between cores whose other end is on several pipes
+  npu.block_set <FIX> id 0
+  return
+}
+func.func private @two_ends_aiv(%A: memref<16x16xf16, #gm> {npu.name = "A"}) attributes {npu.core = #npu.core<aiv>} {
+  npu.block_wait <MTE2> id 0
+  npu.block_wait <V> id 0
+  return
+}
+func.func @blocks(%A: memref<16x16xf32, #gm>) {
+  npu.launch aiv @blocks_aiv(%A) : memref<16x16xf32, #gm>
+  return
+}
+func.func private @blocks_aiv(%A: memref<16x16xf32, #gm> {npu.name = "A"}) attributes {npu.core = #npu.core<aiv>} {
+  // CHECK-DAG: error: HIVM has no operation for 'npu.end_block'
+  npu.end_block
+  return
+}
 func.func private @vector(%A: memref<16x16xf32, #gm> {npu.name = "A"}) attributes {npu.core = #npu.core<aiv>} {
   %c0 = arith.constant 0 : index
   %c16 = arith.constant 16 : index

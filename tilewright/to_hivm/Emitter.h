@@ -103,7 +103,7 @@ private:
   LogicalResult mmad(npu::MmadOp op);
   LogicalResult fixpipe(npu::FixpipeOp op);
   LogicalResult sync(Operation *op);
-  LogicalResult blockSync(Operation *op, npu::Pipe pipe, int64_t id, bool isSet);
+  LogicalResult blockSync(Operation *op, npu::Pipe pipe, int64_t id, Value plus, bool isSet);
   LogicalResult print(npu::PrintOp op);
 
   // Vector.cpp: the vector unit. A Vec is a view whose dimensions are those of the domain.

@@ -85,6 +85,8 @@ LogicalResult Emitter::load(npu::LoadOp op) {
 LogicalResult Emitter::store(Operation *op, StringRef atomic) {
   auto access = cast<AccessInterface>(op);
   Box dst = access.getBox(0), src = access.getBox(1);
+  if (npu::spaceOf(src.buffer) == npu::Space::L1)
+    return refuse(op, "a store from L1");
   SmallVector<int> keepDst, keepSrc;
   pair(dst, src, keepDst, keepSrc);
   SmallVector<NamedAttribute> attributes;
@@ -164,9 +166,9 @@ LogicalResult Emitter::fixpipe(npu::FixpipeOp op) {
 /// them.
 LogicalResult Emitter::sync(Operation *op) {
   if (auto set = dyn_cast<npu::BlockSetOp>(op))
-    return blockSync(op, set.getPipe(), int64_t(set.getId()), /*isSet=*/true);
+    return blockSync(op, set.getPipe(), int64_t(set.getId()), set.getPlus(), /*isSet=*/true);
   if (auto wait = dyn_cast<npu::BlockWaitOp>(op))
-    return blockSync(op, wait.getPipe(), int64_t(wait.getId()), /*isSet=*/false);
+    return blockSync(op, wait.getPipe(), int64_t(wait.getId()), wait.getPlus(), /*isSet=*/false);
   if (!frame.hasFlags())
     return success();
   if (auto barrier = dyn_cast<npu::BarrierOp>(op)) {
@@ -179,7 +181,9 @@ LogicalResult Emitter::sync(Operation *op) {
     SmallVector<NamedAttribute> attributes = {word("set_pipe", "pipe", pipeName(op.getSource())),
                                               word("wait_pipe", "pipe", pipeName(op.getTarget()))};
     auto id = int64_t(op.getId());
-    Value slot = op.getRotate() ? state.lookup(op.getRotate()) : Value();
+    Value slot = op.getRotate();
+    if (slot)
+      slot = slot.getType().isIndex() ? mapping.lookup(slot) : state.lookup(slot);
     if (!slot) {
       attributes.push_back(word("static_event_id", "event", "EVENT_ID" + std::to_string(id)));
       emit(name, {}, attributes);
@@ -195,31 +199,44 @@ LogicalResult Emitter::sync(Operation *op) {
 }
 
 /// A flag between the cores of a group names both pipes: that of the other end is looked up there.
-LogicalResult Emitter::blockSync(Operation *op, npu::Pipe pipe, int64_t id, bool isSet) {
+LogicalResult Emitter::blockSync(Operation *op, npu::Pipe pipe, int64_t id, Value plus,
+                                 bool isSet) {
   func::FuncOp partner = core == Core::AIC ? frame.aiv : frame.aic;
   std::optional<npu::Pipe> other;
+  bool isClear = true;
+  auto consider = [&](npu::Pipe found, int64_t foundId, Value foundPlus) {
+    if (foundId != id && !plus && !foundPlus) // a number known at run time may be any
+      return;
+    isClear &= !other || *other == found;
+    other = found;
+  };
   if (partner)
     partner.walk([&](Operation *inner) {
-      if (auto set = dyn_cast<npu::BlockSetOp>(inner); set && !isSet && int64_t(set.getId()) == id)
-        other = set.getPipe();
-      if (auto wait = dyn_cast<npu::BlockWaitOp>(inner);
-          wait && isSet && int64_t(wait.getId()) == id)
-        other = wait.getPipe();
+      if (auto set = dyn_cast<npu::BlockSetOp>(inner); set && !isSet)
+        consider(set.getPipe(), int64_t(set.getId()), set.getPlus());
+      if (auto wait = dyn_cast<npu::BlockWaitOp>(inner); wait && isSet)
+        consider(wait.getPipe(), int64_t(wait.getId()), wait.getPlus());
     });
   if (!other)
     return refuse(op, "a flag between cores without another end");
+  if (!isClear)
+    return refuse(op, "a flag between cores whose other end is on several pipes");
   constexpr int64_t kReserved = 14; // ids from here on stand for barriers of all cores
   if (id >= kReserved)
     return refuse(op, "more than " + Twine(kReserved) + " flags between cores");
   SmallVector<NamedAttribute> attributes = {
       word("tcore_type", "tcore_type", core == Core::AIC ? "CUBE" : "VECTOR"),
       word("tpipe", "pipe", pipeName(isSet ? pipe : *other)),
-      word("pipe", "pipe", pipeName(isSet ? *other : pipe)),
-      named("static_flag_id", builder.getI64IntegerAttr(id))};
-  if (isSet)
-    emit("sync_block_set", {}, attributes, {0, 0});
+      word("pipe", "pipe", pipeName(isSet ? *other : pipe))};
+  SmallVector<Value> number;
+  if (plus)
+    number.push_back(asI64(asValue(this->plus(mapping.lookup(plus), builder.getIndexAttr(id)))));
   else
-    emit("sync_block_wait", {}, attributes);
+    attributes.push_back(named("static_flag_id", builder.getI64IntegerAttr(id)));
+  if (isSet)
+    emit("sync_block_set", number, attributes, {int32_t(number.size()), 0});
+  else
+    emit("sync_block_wait", number, attributes);
   return success();
 }
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core
+from .order import difference
 
 PACKAGE = "ascendnpu-ir"
 MODULE = "ascendnpuir"
@@ -42,7 +43,8 @@ class Lowered:
 
     command: tuple[str, ...]
     text: str = ""
-    stage: str = ""  #: "verify", "attributes", "pipeline" or "leftover": where it ended
+    #: Where it ended: "verify", "attributes", "pipeline", "leftover" or "order".
+    stage: str = ""
     problem: str = ""
 
     @property
@@ -136,6 +138,10 @@ def lower(bisheng: Bisheng, path: Path, form: str, target: str) -> Lowered:
     if left:
         problem = "operations without a library function: " + ", ".join(left)
         return Lowered(tuple(command), stage="leftover", problem=problem)
+    if form != "plain":
+        changed = difference(path.read_text(encoding="utf-8"), done.stdout)
+        if changed:
+            return Lowered(tuple(command), stage="order", problem="other program: " + changed)
     return Lowered(tuple(command), done.stdout)
 
 
