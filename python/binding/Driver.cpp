@@ -286,11 +286,16 @@ driver::Data dataOption(const std::string &text) {
   throw nb::value_error("data must be 'always', 'when-needed' or 'never'");
 }
 
+/// A run that can be timed again.
+struct StoredRun {
+  std::shared_ptr<const driver::RunReport> report;
+};
+
 nb::dict run(const Kernel &kernel, const nb::sequence &list, const std::string &engine,
              const std::string &stage, bool time, bool check, std::optional<uint64_t> delaySeed,
              const std::string &traceFile, int numThreads, int mutant, bool holdProducer,
              int64_t maxInstructions, const std::string &data, const std::string &chip, bool json,
-             bool limits, bool sensitivity) {
+             bool limits, bool sensitivity, bool store) {
   if (engine != "simulator" && engine != "interpreter")
     throw nb::value_error("engine must be 'simulator' or 'interpreter'");
   driver::RunOptions options;
@@ -300,6 +305,7 @@ nb::dict run(const Kernel &kernel, const nb::sequence &list, const std::string &
   options.check = check;
   options.limits = limits;
   options.sensitivity = sensitivity;
+  options.store = store;
   options.delaySeed = delaySeed;
   options.traceFile = traceFile;
   options.numThreads = numThreads;
@@ -317,6 +323,17 @@ nb::dict run(const Kernel &kernel, const nb::sequence &list, const std::string &
   nb::dict found = report(result);
   if (json)
     found["json"] = sim::toJson(result);
+  if (store)
+    found["stored"] = StoredRun{std::make_shared<const driver::RunReport>(std::move(result))};
+  return found;
+}
+
+/// As run(), with the JSON.
+nb::dict retime(const Kernel &kernel, const StoredRun &stored, const std::string &chip,
+                const std::map<std::string, double> &constants) {
+  driver::RunReport result = kernel.retime(*stored.report, chip, constants);
+  nb::dict found = report(result);
+  found["json"] = sim::toJson(result);
   return found;
 }
 
@@ -353,6 +370,7 @@ nb::object finish(builder::KernelBuilder &builder) { return nb::cast(Module{buil
 
 void defineDriver(nb::module_ &m) {
   nb::class_<Module>(m, "Module", "A finished kernel, ready to be compiled once.");
+  nb::class_<StoredRun>(m, "StoredRun", "What a run did, to be timed again by its kernel.");
   nb::class_<Kernel>(m, "Kernel", "A compiled kernel; may be run from several threads.")
       .def_prop_ro("name", &Kernel::name)
       .def_prop_ro("cache_use", [](const Kernel &kernel) { return cacheUse(kernel.cacheUse()); })
@@ -391,7 +409,9 @@ void defineDriver(nb::module_ &m) {
            "check"_a = false, "delay_seed"_a.none() = nb::none(), "trace_file"_a = "",
            "num_threads"_a = 0, "mutant"_a = -1, "hold_producer"_a = false,
            "max_instructions"_a = 0, "data"_a = "always", "chip"_a = "", "json"_a = false,
-           "limits"_a = false, "sensitivity"_a = false)
+           "limits"_a = false, "sensitivity"_a = false, "store"_a = false)
+      .def("retime", &retime, "stored"_a, "chip"_a = "", "constants"_a = nb::dict(),
+           "Times of a stored run on another chip or with other constants.")
       .def("recompile", &recompile, "disable"_a,
            "The kernel with more stages switched off: as `compile` returns it.")
       .def("hivm", &hivm, "form"_a,

@@ -146,6 +146,7 @@ class Kernel:
         check: bool = False,
         trace: str | os.PathLike[str] | None = None,
         timing_only: bool = False,
+        store: bool = False,
     ) -> SimulationResult:
         """Runs the kernel on the simulator as a call does, and returns all there is to know of it.
 
@@ -154,14 +155,15 @@ class Kernel:
         races and other faults; a kernel that stops is then told by the result, else it raises
         RunError. `trace` is the file for a Perfetto trace. With `timing_only` nothing is computed
         and no arguments are needed when all shapes are static and there are no scalar parameters;
-        TimingOnlyError when times depend on data, with the line.
+        TimingOnlyError when times depend on data, with the line. `store` keeps what the run did, so
+        that the result can be timed again (`SimulationResult.retime`).
         """
         if timing_only and check:
             raise ArgumentError("timing_only=True computes nothing to check; leave one of them out")
         if chip and (problem := self.core.chip_problem(chip)):
             raise ArgumentError(f"kernel {self.name}: {problem}")
         options = {"chip": chip or "", "time": True, "check": check, "json": True}
-        options["sensitivity"] = env.run_settings().sensitivity
+        options |= {"sensitivity": env.run_settings().sensitivity, "store": store}
         if trace is not None:
             options["trace_file"] = os.fspath(trace)
 
@@ -175,7 +177,9 @@ class Kernel:
         else:
             self._expect(args)
             outputs, report = self._call(args, run)
-        return SimulationResult.from_json(report["json"], outputs if report["ok"] else None)
+        stored = (self.core, report["stored"]) if store else None
+        outputs = outputs if report["ok"] else None
+        return SimulationResult.from_json(report["json"], outputs, stored)
 
     def _simulated(self, arguments: list[Any], options: dict[str, Any]) -> dict[str, Any]:
         settings = env.run_settings()

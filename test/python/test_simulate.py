@@ -416,6 +416,27 @@ def test_sensitivity(monkeypatch, capsys):
     assert launch.sensitivity is None
 
 
+def test_stored_runs_are_timed_again():
+    kernel = matmul()
+    result = kernel.simulate(timing_only=True, store=True)
+    again = result.retime()
+    assert again.cycles == result.cycles and again.lines == result.lines
+    assert result.retime(constants={"clock_mhz": 900}).core_us == 2 * result.core_us
+    slow = result.retime(constants={"mte2_rate_aic": 10, "mte2_row_aic": 5}).retime()
+    assert slow.cycles == result.cycles, "each time from what the run did"
+    assert result.retime(constants={"mte2_rate_aic": 10}).cycles > 1.5 * result.cycles
+    ours = kernel.simulate(timing_only=True, chip="910b1", store=True)
+    assert ours.retime("a3").cycles == kernel.simulate(timing_only=True, chip="a3").cycles
+    with pytest.raises(ArgumentError, match="of 910b3 with 20 cube cores and cannot be timed for "):
+        result.retime("910b1")
+    with pytest.raises(ArgumentError, match="910b3 has no constant 'speed'"):
+        result.retime(constants={"speed": 2})
+    with pytest.raises(ArgumentError, match="unknown chip 'x'"):
+        result.retime("x")
+    with pytest.raises(ArgumentError, match="pass store=True to simulate"):
+        kernel.simulate(timing_only=True).retime()
+
+
 def test_trace(tmp_path):
     path = tmp_path / "trace.json"
     matmul().simulate(timing_only=True, trace=path)

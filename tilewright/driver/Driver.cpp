@@ -13,6 +13,7 @@
 #include "tilewright/sim/Engine.h"
 #include "tilewright/sim/Memory.h"
 #include "tilewright/sim/Names.h"
+#include "tilewright/sim/Retime.h"
 #include "tilewright/support/Half.h"
 #include "tilewright/tile/TileOps.h"
 #include "tilewright/to_hivm/ToHivm.h"
@@ -362,6 +363,45 @@ RunReport Kernel::run(const std::vector<Argument> &arguments, const RunOptions &
                                                : impl->simulate(arguments, symbols, options);
 }
 
+RunReport Kernel::retime(const RunReport &stored, const std::string &chip,
+                         const std::map<std::string, double> &constants) const {
+  RunReport report;
+  report.kernel = stored.kernel;
+  report.isTimingOnly = stored.isTimingOnly;
+  report.instructions = stored.instructions;
+  auto fail = [&](std::string text) {
+    report.ok = false;
+    report.error = std::move(text);
+    return report;
+  };
+  if (stored.launches.size() != impl->launches.size())
+    return fail("the run is of another kernel");
+  std::optional<machine::Machine> where;
+  if (!chip.empty()) {
+    machine::LoadResult loaded = machine::loadChip(chip);
+    if (!loaded.error.empty())
+      return fail(loaded.error);
+    where = std::move(loaded.machine);
+  }
+  for (size_t index = 0; index < impl->launches.size(); ++index) {
+    const auto &launch = stored.launches[index].stored;
+    if (!launch)
+      return fail("nothing was stored of the run");
+    machine::Machine machine = where ? *where : launch->chip;
+    for (const auto &[key, value] : constants)
+      if (!machine::setParameter(machine, key, value))
+        return fail(machine.name + " has no constant '" + key + "'");
+    report.chip = machine.name;
+    report.clockMHz = machine.clockMHz;
+    sim::RunResult result;
+    if (std::string problem = sim::retime(impl->launches[index].program, *launch, machine, result);
+        !problem.empty())
+      return fail(problem);
+    sim::addLaunch(report, impl->launches[index].program, result, true);
+  }
+  return report;
+}
+
 std::string Kernel::chipProblem(const std::string &nameOrPath) const {
   machine::LoadResult chip;
   return planProblem(impl->launches, nameOrPath, chip);
@@ -486,6 +526,7 @@ RunReport Kernel::Impl::runLaunches(const std::vector<Argument> &arguments,
     options.timeOnly = !hasData;
     options.limits = run.limits;
     options.uncertain = uncertain;
+    options.store = run.store;
     options.check = run.check;
     options.trace = !run.traceFile.empty();
     options.delaySeed = run.delaySeed;

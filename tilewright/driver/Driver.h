@@ -95,6 +95,7 @@ struct RunOptions {
   std::string stage; ///< interpreter: name of the pass after which the IR is taken; empty: as built
   bool time = false, check = false;
   bool limits = false;      ///< with `time`: lower bounds of each launch's time
+  bool store = false;       ///< with `time`: keep in the report what Kernel::retime needs
   bool sensitivity = false; ///< with `time`: how far it hangs on the chip's uncertain constants
   Data data = Data::Always; ///< simulator; with `check`, `delaySeed` or a mutant always
   std::string chip;         ///< simulator: run on this one instead, if the memory plan fits it
@@ -177,6 +178,12 @@ public:
 
   /// Runs with all parameters given, outputs too. Blocking; errors are in the report.
   RunReport run(const std::vector<Argument> &arguments, const RunOptions &options) const;
+
+  /// Times a stored run again without running the kernel: on `chip` (the one that it ran on if
+  /// empty) with other values of that chip's constants. A chip on which the run would not have been
+  /// the same, and unknown names, are errors of the report.
+  RunReport retime(const RunReport &stored, const std::string &chip,
+                   const std::map<std::string, double> &constants) const;
 
   /// Compiles the module as built once more with the stages of `disable` switched off too.
   CompileResult recompile(const std::vector<std::string> &disable) const;

@@ -126,6 +126,7 @@ LaunchReport tilewright::sim::launchReport(const Program &program, const RunResu
   launch.exchangeBytes = timing.workspaceReadBytes + timing.workspaceWriteBytes;
   launch.limits = result.limits;
   launch.sensitivity = result.sensitivity;
+  launch.stored = result.stored;
   launch.events = result.timing.events;
   for (size_t index = 0; index < result.lineCycles.size(); ++index)
     if (result.lineCycles[index] != 0)

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -43,6 +44,7 @@ struct LaunchReport {
   std::vector<std::pair<Place, uint64_t>> lineCycles; ///< busy cycles over all cores
   std::optional<Limits> limits;                       ///< when asked for; not part of the JSON
   std::optional<Sensitivity> sensitivity;             ///< when asked for
+  std::shared_ptr<const struct StoredLaunch> stored;  ///< when asked for; not part of the JSON
 };
 
 /// One run of a kernel: all of its launches.

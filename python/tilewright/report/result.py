@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import Location, MissingPackageError
+from ..errors import ArgumentError, Location, MissingPackageError
 
 SCHEMA = "tilewright.simulation"
 #: Version of the JSON form that this package reads and writes.
@@ -116,6 +116,8 @@ class SimulationResult:
     findings: tuple[Finding, ...]
     json: str = field(repr=False, compare=False)
     outputs: Any = field(default=None, repr=False, compare=False)
+    #: With `store=True`: the compiled kernel and what its run did.
+    stored: Any = field(default=None, repr=False, compare=False)
 
     @property
     def core_us(self) -> float:
@@ -164,12 +166,30 @@ class SimulationResult:
         found = [LineCycles(location, cycles) for location, cycles in total.items()]
         return sorted(found, key=lambda line: -line.cycles)
 
+    def retime(
+        self, chip: str | None = None, constants: Mapping[str, float] | None = None
+    ) -> SimulationResult:
+        """The same run, timed again without running the kernel.
+
+        `chip` names another chip or a chip file, `constants` gives other values of constants of the
+        chip by their keys in its file. Needs a result of `simulate(store=True)`; ArgumentError
+        where the run would not have been the same, such as with another number of cores.
+        """
+        if self.stored is None:
+            raise ArgumentError("nothing was kept of this run; pass store=True to simulate")
+        core, run = self.stored
+        values = {key: float(value) for key, value in (constants or {}).items()}
+        report = core.retime(run, chip or "", values)
+        if not report["ok"]:
+            raise ArgumentError(f"kernel {self.kernel}: {report['error']}")
+        return SimulationResult.from_json(report["json"], stored=self.stored)
+
     def to_json(self) -> str:
         """The result as text; docs/simulation-result.md describes the fields."""
         return self.json
 
     @classmethod
-    def from_json(cls, text: str, outputs: Any = None) -> SimulationResult:
+    def from_json(cls, text: str, outputs: Any = None, stored: Any = None) -> SimulationResult:
         """The inverse of `to_json`. ValueError for text that is none or of a newer version."""
         try:
             root = json.loads(text)
@@ -194,6 +214,7 @@ class SimulationResult:
                 findings=tuple(_finding(entry) for entry in root["findings"]),
                 json=text,
                 outputs=outputs,
+                stored=stored,
             )
         except KeyError as error:
             raise ValueError(f"the simulation result lacks {error}") from None
