@@ -69,3 +69,56 @@ func.func private @vector(%A: memref<16x16xf32, #gm> {npu.name = "A"}) attribute
   npu.elementwise <pow> (%x[%c0, %c0] [%c16, %c16] : memref<16x16xf32, #ub>, %x[%c0, %c0] [%c16, %c16] : memref<16x16xf32, #ub>, %x[%c0, %c0] [%c16, %c16] : memref<16x16xf32, #ub>) {maps = [array<i64: 0, 1>, array<i64: 0, 1>, array<i64: 0, 1>]}
   return
 }
+
+// What a wrong sign or a wrong layout would make wrong silently.
+func.func @types(%B: memref<16xi1, #gm>) {
+  npu.launch aiv @bools(%B) : memref<16xi1, #gm>
+  npu.launch aiv @bits(%B) : memref<16xi1, #gm>
+  npu.launch aiv @greater(%B) : memref<16xi1, #gm>
+  npu.launch aiv @largest(%B) : memref<16xi1, #gm>
+  npu.launch aiv @converted(%B) : memref<16xi1, #gm>
+  return
+}
+func.func private @bools(%B: memref<16xi1, #gm> {npu.name = "B"}) attributes {npu.core = #npu.core<aiv>} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %x = npu.alloc "x" {address = 0} : memref<16xi1, #ub>
+  // CHECK-DAG: error: HIVM has no operation for bool tensors of global memory
+  npu.load (%x[%c0] [%c16] : memref<16xi1, #ub>, %B[%c0] [%c16] : memref<16xi1, #gm>)
+  return
+}
+func.func private @bits(%B: memref<16xi1, #gm> {npu.name = "B"}) attributes {npu.core = #npu.core<aiv>} {
+  %c0 = arith.constant 0 : index
+  %x = npu.alloc "x" {address = 0} : memref<16xi1, #ub>
+  // CHECK-DAG: error: HIVM has no operation for single elements of bool tiles
+  %bit = npu.scalar_load %x[%c0] : memref<16xi1, #ub> -> i1
+  return
+}
+func.func private @greater(%B: memref<16xi1, #gm> {npu.name = "B"}) attributes {npu.core = #npu.core<aiv>} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %m = npu.alloc "m" {address = 0} : memref<16xi1, #ub>
+  %x = npu.alloc "x" {address = 32} : memref<16xui32, #ub>
+  // CHECK-DAG: :[[#@LINE+1]]:{{.*}}: error: HIVM has no operation for an order of unsigned integers of more than 8 bits
+  npu.elementwise <gt> (%m[%c0] [%c16] : memref<16xi1, #ub>, %x[%c0] [%c16] : memref<16xui32, #ub>, %x[%c0] [%c16] : memref<16xui32, #ub>) {maps = [array<i64: 0>, array<i64: 0>, array<i64: 0>]}
+  return
+}
+func.func private @largest(%B: memref<16xi1, #gm> {npu.name = "B"}) attributes {npu.core = #npu.core<aiv>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %m = npu.alloc "m" {address = 0} : memref<1xui16, #ub>
+  %x = npu.alloc "x" {address = 32} : memref<16xui16, #ub>
+  // CHECK-DAG: :[[#@LINE+1]]:{{.*}}: error: HIVM has no operation for an order of unsigned integers of more than 8 bits
+  npu.reduce <max> (%m[%c0] [%c1] : memref<1xui16, #ub>, %x[%c0] [%c16] : memref<16xui16, #ub>) dims = [0] {dst_map = array<i64: -1>}
+  return
+}
+func.func private @converted(%B: memref<16xi1, #gm> {npu.name = "B"}) attributes {npu.core = #npu.core<aiv>} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %f = npu.alloc "f" {address = 0} : memref<16xf32, #ub>
+  %x = npu.alloc "x" {address = 64} : memref<16xui32, #ub>
+  // CHECK-DAG: error: HIVM has no operation for conversions of unsigned integers of more than 8 bits
+  npu.elementwise <cast> (%f[%c0] [%c16] : memref<16xf32, #ub>, %x[%c0] [%c16] : memref<16xui32, #ub>) {maps = [array<i64: 0>, array<i64: 0>]}
+  return
+}

@@ -246,6 +246,8 @@ LogicalResult Emitter::scalarAccess(Operation *op) {
       state[buffer] = mapping.lookup(store.getValue());
     return success();
   }
+  if (cast<MemRefType>(buffer.getType()).getElementTypeBitWidth() == 1)
+    return refuse(op, "single elements of bool tiles");
   ValueRange given = load ? load.getIndices() : store.getIndices();
   Value base = baseOf(buffer);
   SmallVector<Value> indices;

@@ -135,6 +135,14 @@ LogicalResult Emitter::cast(Operation *op, Vec dst, Vec src, StringRef round) {
   Type from = src.element(), to = dst.element();
   if (src.isScalar() || from == to)
     return copy(op, dst, src);
+  auto isWide = [](Vec vec) {
+    return vec.isUnsigned && isa<IntegerType>(vec.element()) &&
+           vec.element().getIntOrFloatBitWidth() > 8;
+  };
+  bool narrows = isa<IntegerType>(from) && isa<IntegerType>(to) &&
+                 to.getIntOrFloatBitWidth() < from.getIntOrFloatBitWidth();
+  if ((isWide(src) && !narrows && !to.isInteger(1)) || (isWide(dst) && isa<FloatType>(from)))
+    return refuse(op, "conversions of unsigned integers of more than 8 bits");
   if (to.isInteger(1)) // not zero
     return compare(op, Fn::NE, dst, src, number(from, 0));
   Type i32 = builder.getI32Type(), f16 = builder.getF16Type(), f32 = builder.getF32Type();
@@ -386,6 +394,9 @@ LogicalResult Emitter::quotient(Operation *op, Fn fn, Vec dst, Vec a, Vec b) {
 }
 
 LogicalResult Emitter::compare(Operation *op, Fn fn, Vec dst, Vec a, Vec b) {
+  bool hasOrder = fn != Fn::EQ && fn != Fn::NE;
+  if (hasOrder && (a.isUnsigned || b.isUnsigned) && a.element().getIntOrFloatBitWidth() > 8)
+    return refuse(op, "an order of unsigned integers of more than 8 bits");
   if (a.isScalar() && b.isScalar())
     a = full(a);
   if (a.isScalar()) { // the other way round

@@ -55,6 +55,11 @@ LogicalResult Emitter::reduce(npu::ReduceOp op) {
   }
   Vec result{view(dst, to)}, source{view(src, from)};
   ReduceKind kind = op.getKind();
+  auto given = llvm::cast<MemRefType>(src.buffer.getType()).getElementType();
+  source.isUnsigned = given.isUnsignedInteger();
+  bool hasOrder = kind == ReduceKind::Max || kind == ReduceKind::Min || kind == ReduceKind::AbsMax;
+  if (hasOrder && source.isUnsigned && given.getIntOrFloatBitWidth() > 8)
+    return refuse(op, "an order of unsigned integers of more than 8 bits");
   bool isAbs = kind == ReduceKind::AbsSum || kind == ReduceKind::AbsMax;
   bool sums = kind == ReduceKind::Sum || kind == ReduceKind::AbsSum || kind == ReduceKind::Prod;
   Type element = elementOf(dst), type = elementOf(src);

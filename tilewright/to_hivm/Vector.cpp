@@ -55,7 +55,8 @@ void Emitter::emitVector(StringRef name, ArrayRef<Vec> sources, Vec dst,
     usesScratch = false;
   }
   wroteVector = true;
-  usesScratch |= needsScratch;
+  // Unplanned, a temporary may take the place of any tile that only the vector unit uses.
+  usesScratch |= needsScratch || !frame.isPlanned();
   SmallVector<Value> operands =
       llvm::map_to_vector(sources, [](const Vec &vec) { return vec.value; });
   operands.push_back(dst.value);
