@@ -16,7 +16,7 @@ import tilewright.language as T
 from tilewright import errors
 from tilewright.hivm import bisheng, launch_plan
 from tilewright.hivm.export import Exporter, write_file
-from tilewright.hivm.order import difference
+from tilewright.hivm.order import difference, foreign_address
 
 _core = pytest.importorskip("tilewright._core")
 
@@ -326,6 +326,27 @@ func.func @f(%a: i64) {
 def test_another_order_is_noticed(change, place):
     found = difference(OURS, THEIRS.replace(*change) if change[0] else THEIRS)
     assert found.startswith("in @f, ") and place in found if place else not found
+
+
+def test_an_address_inside_the_plan_is_noticed():
+    ours = """
+  func.func @f(%arg0: i64) attributes {tilewright.free_ub = array<i64: 512, 1024>} {
+    %c256_i64 = arith.constant 256 : i64
+    %0 = "hivm.hir.pointer_cast"(%c256_i64) <{}> : (i64) -> memref<64xf32, #hivm.space<ub>>
+"""
+    theirs = """
+  func.func @f(%arg0: i64) {
+    %c0 = arith.constant 0 : i64
+    %c256 = arith.constant 256 : i64
+    %c512 = arith.constant 512 : i64
+    %0 = hivm.hir.pointer_cast(%c256) : memref<64xf32, #hivm.space<ub>>
+    %1 = hivm.hir.pointer_cast(%c512) : memref<8xf32, #hivm.space<ub>>
+    %2 = hivm.hir.pointer_cast(%c0) : memref<0xf32, #hivm.space<ub>>
+"""
+    assert foreign_address(ours, theirs) == ""
+    assert foreign_address(ours, theirs.replace("512 :", "384 :")) == (
+        "in @f, memref<8xf32> lies at 384, inside the plan"
+    )
 
 
 def test_without_the_package(tmp_path, monkeypatch):

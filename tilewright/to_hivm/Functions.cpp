@@ -268,8 +268,10 @@ LogicalResult Emitter::unary(Operation *op, Fn fn, Vec dst, Vec src) {
   };
   auto cosine = [&](Vec x) { return sine(two(Fn::Add, x, num(std::numbers::pi / 2))); };
   auto done = [&](Vec result) { return cast(op, dst, result, "rint"); };
-  // The first step and the last may use the destination's memory.
-  Vec place = dst.element() == f32 && broadcastAxes(dst).empty() ? dst : temporary(f32);
+  // With two steps, both may use the destination's memory.
+  bool hasTwoSteps = fn == Fn::Exp2 || fn == Fn::Log2 || fn == Fn::Log10;
+  bool isPlace = dst.element() == f32 && broadcastAxes(dst).empty();
+  Vec place = isPlace || !hasTwoSteps ? dst : temporary(f32);
   auto scaled = [&](double factor) {
     (void)binary(op, Fn::Mul, place, x, num(factor));
     return place;

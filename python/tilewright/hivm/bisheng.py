@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core
-from .order import difference
+from .order import difference, foreign_address
 
 PACKAGE = "ascendnpu-ir"
 MODULE = "ascendnpuir"
@@ -139,7 +139,10 @@ def lower(bisheng: Bisheng, path: Path, form: str, target: str) -> Lowered:
         problem = "operations without a library function: " + ", ".join(left)
         return Lowered(tuple(command), stage="leftover", problem=problem)
     if form != "plain":
-        changed = difference(path.read_text(encoding="utf-8"), done.stdout)
+        ours = path.read_text(encoding="utf-8")
+        changed = difference(ours, done.stdout)
+        if form == "planned":
+            changed = changed or foreign_address(ours, done.stdout)
         if changed:
             return Lowered(tuple(command), stage="order", problem="other program: " + changed)
     return Lowered(tuple(command), done.stdout)

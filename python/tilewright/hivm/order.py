@@ -84,6 +84,33 @@ def difference(ours: str, theirs: str) -> str:
     return ""
 
 
+def foreign_address(ours: str, theirs: str) -> str:
+    """The first address in a lowered planned text that is neither of the plan nor behind it.
+
+    Behind the plan, from the function's `tilewright.free_ub` on, lie temporaries. Empty if there is
+    none.
+    """
+    plan, found = _addresses(ours), _addresses(theirs)
+    for name, (known, free) in plan.items():
+        for address, shape in sorted(found.get(name, (set(), 0))[0]):
+            places = {place for place, _ in known}
+            if address not in places and address < free and not shape.startswith("0x"):
+                return f"in @{name}, memref<{shape}> lies at {address}, inside the plan"
+    return ""
+
+
+def _addresses(text: str) -> dict[str, tuple[set[tuple[int, str]], int]]:
+    """By function: constant addresses with the shapes there, and the first free byte of UB."""
+    result = {}
+    for part in re.split(r"(?=\bfunc\.func @)", text)[1:]:
+        numbers = dict(re.findall(r"(%\w+) = arith\.constant (\d+) : i64", part))
+        casts = re.findall(r'pointer_cast"?\((%\w+)\).*memref<([^,>]+)', part)
+        places = {(int(numbers[value]), shape) for value, shape in casts if value in numbers}
+        free = re.search(r"tilewright\.free_ub = array<i64: (\d+)", part)
+        result[part.split("@", 1)[1].split("(", 1)[0]] = places, int(free.group(1)) if free else 0
+    return result
+
+
 def _inside(text: str, names: set[str]) -> list[tuple[str, ...]]:
     """The entries of the named functions, in the order of their names."""
     parts: dict[str, list[tuple[str, ...]]] = {}
