@@ -76,7 +76,8 @@ LogicalResult Emitter::op(Operation *op) {
     advance(step);
     return success();
   }
-  if (isa<npu::SetFlagOp, npu::WaitFlagOp, npu::BarrierOp, npu::BlockSetOp, npu::BlockWaitOp>(op))
+  if (isa<npu::SetFlagOp, npu::WaitFlagOp, npu::BarrierOp, npu::BlockSetOp, npu::BlockWaitOp,
+          npu::EndBlockOp>(op))
     return sync(op);
   if (isa<npu::ScalarLoadOp, npu::ScalarStoreOp>(op))
     return scalarAccess(op);
@@ -246,8 +247,10 @@ LogicalResult Emitter::scalarAccess(Operation *op) {
       state[buffer] = mapping.lookup(store.getValue());
     return success();
   }
-  if (cast<MemRefType>(buffer.getType()).getElementTypeBitWidth() == 1)
-    return refuse(op, "single elements of bool tiles");
+  bool isBool = cast<MemRefType>(buffer.getType()).getElementType().isInteger(1);
+  if (isBool && npu::spaceOf(buffer) != npu::Space::UB)
+    return refuse(op, "bool tensors of global memory, whose elements are bytes there and bits in a "
+                      "tile");
   ValueRange given = load ? load.getIndices() : store.getIndices();
   Value base = baseOf(buffer);
   SmallVector<Value> indices;
@@ -264,10 +267,19 @@ LogicalResult Emitter::scalarAccess(Operation *op) {
       indices.push_back(slot);
     llvm::append_range(indices, mapped(given));
   }
+  Type i8 = builder.getI8Type();
   if (load) {
-    mapping.map(load.getResult(), builder.create<memref::LoadOp>(loc, base, indices).getResult());
+    Value element = builder.create<memref::LoadOp>(loc, base, indices);
+    if (isBool) // a byte, see storedType
+      element = builder.create<arith::CmpIOp>(
+          loc, arith::CmpIPredicate::ne, element,
+          builder.create<arith::ConstantOp>(loc, builder.getIntegerAttr(i8, 0)));
+    mapping.map(load.getResult(), element);
     return success();
   }
-  builder.create<memref::StoreOp>(loc, mapping.lookup(store.getValue()), base, indices);
+  Value element = mapping.lookup(store.getValue());
+  if (isBool)
+    element = builder.create<arith::ExtUIOp>(loc, i8, element);
+  builder.create<memref::StoreOp>(loc, element, base, indices);
   return success();
 }

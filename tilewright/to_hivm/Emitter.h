@@ -103,6 +103,7 @@ private:
   LogicalResult mmad(npu::MmadOp op);
   LogicalResult fixpipe(npu::FixpipeOp op);
   LogicalResult sync(Operation *op);
+  LogicalResult endBlock(Operation *op);
   LogicalResult blockSync(Operation *op, npu::Pipe pipe, int64_t id, Value plus, bool isSet);
   LogicalResult print(npu::PrintOp op);
 
@@ -149,7 +150,7 @@ private:
                   llvm::ArrayRef<mlir::NamedAttribute> attributes = {},
                   llvm::ArrayRef<int32_t> segments = {});
 
-  // Emitter.cpp
+  // ToHivm.cpp
   Operation *emit(llvm::StringRef name, mlir::ValueRange operands,
                   llvm::ArrayRef<mlir::NamedAttribute> attributes = {},
                   llvm::ArrayRef<int32_t> segments = {}, mlir::TypeRange results = {});
@@ -158,6 +159,7 @@ private:
   mlir::NamedAttribute array(llvm::StringRef name, llvm::ArrayRef<int64_t> values);
   LogicalResult refuse(Operation *op, const llvm::Twine &what);
   void checkRows(mlir::ValueRange operands, bool isRowWise);
+  bool isRefused = false;
   bool hasUnalignedRows = false; ///< planned text cannot be; diagnosed
 };
 

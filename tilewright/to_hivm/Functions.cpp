@@ -100,8 +100,11 @@ Type computedIn(Fn fn, Type type) {
 
 /// dst = fn(sources), all over the domain.
 LogicalResult Emitter::apply(Operation *op, Fn fn, Vec dst, ArrayRef<Vec> sources, Round round) {
-  if (fn == Fn::Copy || (fn == Fn::Cast && sources[0].element() == dst.element()))
+  bool isSame = sources[0].element() == dst.element();
+  if (isSame && (fn == Fn::Copy || fn == Fn::Cast))
     return copy(op, dst, sources[0]);
+  if (fn == Fn::Copy) // bools, as bits and as bytes
+    return cast(op, dst, sources[0], "rint");
   if (fn == Fn::Cast)
     return cast(op, dst, sources[0], stringifyRound(round));
   if (fn == Fn::Select)

@@ -18,6 +18,8 @@ std::string to_hivm::pipeName(npu::Pipe pipe) {
   return ("PIPE_" + npu::stringifyPipe(pipe)).str();
 }
 
+constexpr int64_t kReserved = 14; ///< flags between cores from here on are those of all cores
+
 static Type elementOf(Value buffer) { return cast<MemRefType>(buffer.getType()).getElementType(); }
 
 /// The last two dimensions of a box.
@@ -174,6 +176,8 @@ LogicalResult Emitter::sync(Operation *op) {
     return blockSync(op, set.getPipe(), int64_t(set.getId()), set.getPlus(), /*isSet=*/true);
   if (auto wait = dyn_cast<npu::BlockWaitOp>(op))
     return blockSync(op, wait.getPipe(), int64_t(wait.getId()), wait.getPlus(), /*isSet=*/false);
+  if (isa<npu::EndBlockOp>(op))
+    return endBlock(op);
   if (!frame.hasFlags())
     return success();
   if (auto barrier = dyn_cast<npu::BarrierOp>(op)) {
@@ -203,6 +207,39 @@ LogicalResult Emitter::sync(Operation *op) {
   return success();
 }
 
+/// The cores of a group signal each other once all is done, and go on once all have.
+LogicalResult Emitter::endBlock(Operation *op) {
+  emit("pipe_barrier", {}, word("pipe", "pipe", pipeName(npu::Pipe::All)));
+  usesScratch = false;
+  if (!frame.isMixed())
+    return success();
+  constexpr int64_t kFromCube = kReserved - 2, kFromVector = kReserved - 1;
+  bool isFree = true;
+  for (func::FuncOp function : {frame.aic, frame.aiv})
+    function.walk([&](Operation *inner) {
+      if (auto set = dyn_cast<npu::BlockSetOp>(inner))
+        isFree &= !set.getPlus() && int64_t(set.getId()) < kFromCube;
+    });
+  if (!isFree)
+    return refuse(op, "the end of a block whose flags between cores are too many, or known at run "
+                      "time only");
+  auto flag = [&](bool isSet) {
+    bool fromCube = (core == Core::AIC) == isSet;
+    SmallVector<NamedAttribute> attributes = {
+        word("tcore_type", "tcore_type", core == Core::AIC ? "CUBE" : "VECTOR"),
+        word("tpipe", "pipe", pipeName(fromCube ? npu::Pipe::FIX : npu::Pipe::MTE3)),
+        word("pipe", "pipe", pipeName(npu::Pipe::S)),
+        named("static_flag_id", builder.getI64IntegerAttr(fromCube ? kFromCube : kFromVector))};
+    if (isSet)
+      emit("sync_block_set", {}, attributes, {0, 0});
+    else
+      emit("sync_block_wait", {}, attributes);
+  };
+  flag(/*isSet=*/true);
+  flag(/*isSet=*/false);
+  return success();
+}
+
 /// A flag between the cores of a group names both pipes: that of the other end is looked up there.
 LogicalResult Emitter::blockSync(Operation *op, npu::Pipe pipe, int64_t id, Value plus,
                                  bool isSet) {
@@ -226,7 +263,6 @@ LogicalResult Emitter::blockSync(Operation *op, npu::Pipe pipe, int64_t id, Valu
     return refuse(op, "a flag between cores without another end");
   if (!isClear)
     return refuse(op, "a flag between cores whose other end is on several pipes");
-  constexpr int64_t kReserved = 14; // ids from here on stand for barriers of all cores
   if (id >= kReserved)
     return refuse(op, "more than " + Twine(kReserved) + " flags between cores");
   SmallVector<NamedAttribute> attributes = {

@@ -62,7 +62,7 @@ LogicalResult Emitter::reduce(npu::ReduceOp op) {
     return refuse(op, "an order of unsigned integers of more than 8 bits");
   bool isAbs = kind == ReduceKind::AbsSum || kind == ReduceKind::AbsMax;
   bool sums = kind == ReduceKind::Sum || kind == ReduceKind::AbsSum || kind == ReduceKind::Prod;
-  Type element = elementOf(dst), type = elementOf(src);
+  Type element = result.element(), type = source.element();
   if (type.isBF16() || (type.isF16() && sums)) // sums of narrow floats are kept in f32
     type = builder.getF32Type();
   if (isa<IntegerType>(type) && type.getIntOrFloatBitWidth() < 16 && !type.isInteger(1))

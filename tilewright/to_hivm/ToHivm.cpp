@@ -43,6 +43,7 @@ Operation *Emitter::emit(StringRef name, ValueRange operands, ArrayRef<NamedAttr
 }
 
 LogicalResult Emitter::refuse(Operation *op, const Twine &what) {
+  isRefused = true;
   return op->emitError("HIVM has no operation for ") << what;
 }
 
@@ -116,7 +117,7 @@ LogicalResult Emitter::run() {
   if (frame.hasFlags()) // where the other compiler makes flags, it ends with one too
     emit("pipe_barrier", {}, word("pipe", "pipe", pipeName(npu::Pipe::All)));
   builder.create<func::ReturnOp>(source.getLoc());
-  if (hasUnalignedRows)
+  if (isRefused || hasUnalignedRows)
     return failure();
   if (frame.isPlanned() && core == Core::AIV) {
     if (scratchEnd > frame.options.ubBytes)

@@ -25,8 +25,11 @@ LogicalResult Emitter::vector(Operation *op) {
             keep.push_back(int(dim));
         if (keep.empty())
           keep.push_back(-1);
-        fill({view(op.getBox(0), keep)}, mapping.lookup(op.getValue()));
-        return success();
+        Vec tile{view(op.getBox(0), keep)};
+        FailureOr<Vec> value = as(op, Vec{mapping.lookup(op.getValue())}, tile.element());
+        if (succeeded(value))
+          fill(tile, value->value);
+        return LogicalResult(value);
       })
       .Case([&](npu::ElementwiseOp op) { return elementwise(op); })
       .Case([&](npu::ReduceOp op) { return reduce(op); })
@@ -175,6 +178,10 @@ FailureOr<Emitter::Vec> Emitter::as(Operation *op, Vec vec, Type element) {
   return result;
 }
 
+static Type elementTypeOf(const Box &box) {
+  return llvm::cast<MemRefType>(box.buffer.getType()).getElementType();
+}
+
 /// Operands and destination as views over the domain: the dimensions that the destination's map
 /// names, without those of size 1.
 LogicalResult Emitter::elementwise(npu::ElementwiseOp op) {
@@ -237,5 +244,11 @@ LogicalResult Emitter::elementwise(npu::ElementwiseOp op) {
     }
     sources.insert(op.getScalarFirst() ? sources.begin() : sources.end(), scalar);
   }
+  // Bytes stand for bools: the complement of 1 is 0.
+  bool isBool = elementTypeOf(dst).isInteger(1) && !vecs.front().element().isInteger(1);
+  if (op.getFn() == Fn::Not && (isBool || elementTypeOf(op.getBox(1)).isInteger(1)))
+    if (isBool || !sources.front().element().isInteger(1))
+      return compare(op, Fn::EQ, vecs.front(), sources.front(),
+                     number(sources.front().element(), 0));
   return apply(op, op.getFn(), vecs.front(), sources, op.getRound());
 }

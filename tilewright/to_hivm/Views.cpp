@@ -189,16 +189,28 @@ void Emitter::sinkBuffers() {
   });
 }
 
+/// Bool tiles that the scalar unit touches hold bytes: HIVM's vector unit packs bits.
+static MemRefType storedType(npu::AllocOp op) {
+  auto type = cast<MemRefType>(op.getType());
+  bool hasElements = llvm::any_of(op->getUsers(), [](Operation *user) {
+    return isa<npu::ScalarLoadOp, npu::ScalarStoreOp>(user);
+  });
+  if (!type.getElementType().isInteger(1) || !hasElements || npu::spaceOf(type) != npu::Space::UB)
+    return type;
+  return MemRefType::get(type.getShape(), IntegerType::get(type.getContext(), 8), AffineMap(),
+                         type.getMemorySpace());
+}
+
 /// Slots are padded, so that they are no dimension of one memref.
 static bool hasGaps(npu::AllocOp op) {
-  auto type = cast<MemRefType>(op.getType());
+  MemRefType type = storedType(op);
   int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
-  return op.getSlots() > 1 && npu::spaceOf(type) == npu::Space::UB && bits % 256 != 0;
+  return op.getSlots() > 1 && npu::spaceOf(type) == npu::Space::UB && bits != 8 * op.getSlotBytes();
 }
 
 LogicalResult Emitter::alloc(npu::AllocOp op) {
   Value buffer = op.getResult();
-  auto type = cast<MemRefType>(op.getType());
+  MemRefType type = storedType(op);
   if (npu::spaceOf(type) == npu::Space::Reg) {
     state[buffer] = builder.create<arith::ConstantOp>(
         loc, builder.getZeroAttr(signless(type.getElementType())));
@@ -238,7 +250,7 @@ Value Emitter::baseOf(Value buffer) {
   if (Value memref = buffers.lookup(buffer))
     return memref;
   auto alloc = buffer.getDefiningOp<npu::AllocOp>();
-  auto type = cast<MemRefType>(alloc.getType());
+  MemRefType type = storedType(alloc);
   if (npu::spaceOf(buffer) != npu::Space::Workspace) {
     OpFoldResult step = builder.getIndexAttr(alloc.getSlotBytes());
     Value where = asI64(asValue(
