@@ -53,14 +53,15 @@
 #shared = #tile.scope<shared>
 #fragment = #tile.scope<fragment>
 
-// The product that waits for P runs a turn late, and with it the sum on the vector core. `m`, made in time and read late, is
-// kept in a copy. V is loaded where it is used.
+// The product that waits for P runs two turns late, and with it the sum on the vector core. `m`, made in time and read late, is
+// kept in copies. V is loaded where it is used.
 // CHECK-LABEL: func.func @one_answer(
 // CHECK-DAG: %m = tile.alloc "m"
 // CHECK-DAG: %m.late = tile.alloc "m.late"
-// CHECK: %[[END:.*]] = arith.addi %arg3, %c1
+// CHECK: %[[END:.*]] = arith.addi %arg3, %c2
 // CHECK: scf.for %[[T:.*]] = %c0 to %[[END]]
 // CHECK: scf.if
+// CHECK: tile.elementwise <copy> (%m.late.2{{.*}}%m.late[{{.*}}tile.core = #tile.core<aiv>
 // CHECK: tile.elementwise <copy> (%m.late{{.*}}%m[{{.*}}tile.core = #tile.core<aiv>
 // CHECK: arith.cmpi slt, %[[T]], %arg3
 // CHECK: scf.if
@@ -69,7 +70,7 @@
 // CHECK: tile.publish %P.l1.exchange
 // CHECK: arith.cmpi sge, %[[T]]
 // CHECK: scf.if
-// CHECK: tile.elementwise <mul> (%O[{{.*}}%m.late
+// CHECK: tile.elementwise <mul> (%O[{{.*}}%m.late.2[
 // CHECK: tile.copy (%V[
 // CHECK: tile.wait %P.l1.exchange
 // CHECK: tile.gemm (%O.acc
@@ -111,17 +112,17 @@ func.func @one_answer(%A: memref<160x32xf16> {tile.name = "A"}, %B: memref<160x3
   return
 }
 
-// Two round trips a turn: three stages. `m` is read a turn late and two turns late. K, read in two stages, is loaded by both.
+// Two round trips a turn: three stages. `m` is read two turns late and four. K, read in two stages, is loaded by both.
 // CHECK-LABEL: func.func @two_answers(
-// CHECK: tile.elementwise <copy> (%m.late.2{{.*}}%m.late[
+// CHECK: tile.elementwise <copy> (%m.late.4{{.*}}%m.late.3[
 // CHECK: tile.elementwise <copy> (%m.late{{.*}}%m[
 // CHECK: tile.copy (%K[
 // CHECK: tile.gemm (%S.acc
 // CHECK: tile.copy (%K.again[
 // CHECK: tile.gemm (%U.acc
-// CHECK: tile.elementwise <mul> (%U[{{.*}}%m.late[
+// CHECK: tile.elementwise <mul> (%U[{{.*}}%m.late.2[
 // CHECK: tile.gemm (%W.acc
-// CHECK: tile.elementwise <add> (%W[{{.*}}%m.late.2[
+// CHECK: tile.elementwise <add> (%W[{{.*}}%m.late.4[
 func.func @two_answers(%A: memref<160x32xf16> {tile.name = "A"}, %B: memref<160x32xf16> {tile.name = "B"},
     %C: memref<32x32xf32> {tile.name = "C", tile.output}, %n: index) {
   %c0 = arith.constant 0 : index

@@ -155,9 +155,9 @@ def TileSkewStages : Pass<"tile-skew-stages", "::mlir::func::FuncOp"> {
   let description = [{
     Needs: tile-split-cores; after tile-pipeline-buffers, whose channels have two slots at least.
     Guarantees: the same results. A statement that, within its turn, waits for the cube core to answer a vector core, and
-    whatever must keep its order with it, runs one turn late, and so on for each further round trip; the loop gets as many
+    whatever must keep its order with it, runs two turns late, and so on for each further round trip; the loop gets as many
     turns more, and each stage a branch that leaves out the turns it does not have. A tile of up to 8 KiB that only late
-    statements read is kept for them in a copy; an L1 tile that several stages read is loaded by each.
+    statements read is kept for them in copies; an L1 tile that several stages read is loaded by each.
     Leaves alone: loops in which everything hangs together, and loops that carry scalars.
 
     Example: test/passes/tile-skew-stages.mlir.

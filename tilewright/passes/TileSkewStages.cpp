@@ -20,7 +20,8 @@ using namespace tilewright::tile;
 namespace {
 
 constexpr StringLiteral kPass = "tile-skew-stages";
-constexpr int kMaxLevel = 3;               ///< turns that a stage may be late
+constexpr int kLate = 2;     ///< turns of other work while an answer is on its way
+constexpr int kMaxLevel = 6; ///< turns that a stage may be late
 constexpr int64_t kMaxVersionBytes = 8192; ///< largest tile that is kept for a late stage
 
 /// One statement of the loop's body, with everything inside it.
@@ -44,8 +45,8 @@ struct Item {
 
 /// Finds out which statements of a loop can run turns late, and rewrites the loop.
 ///
-/// A statement is late by the number of times that what it needs went from a vector core to the
-/// cube core within its turn: it waits for an answer, and statements of later turns that do not
+/// A statement is late by `kLate` turns for each time that what it needs went from a vector core to
+/// the cube core within its turn: it waits for an answer, and statements of later turns that do not
 /// can run meanwhile. All that must keep its order has one level; a small tile that late statements
 /// only read is kept for them in copies, and what several stages need of global memory is loaded by
 /// each.
@@ -70,6 +71,7 @@ private:
   bool canKeep(Value buffer, const Item &reader) const;
   bool canReload(Value buffer, const Item &reader) const;
   int writerLevel(Value buffer) const;
+  void growChannel(Value channel);
   void emitStage(OpBuilder &builder, int level, Value counter);
   void emitVersions(OpBuilder &builder, Value counter);
   void reload(Value buffer, OpBuilder &builder, IRMapping &mapping);
@@ -200,7 +202,7 @@ bool Skewer::relaxChannel(Value channel) {
     return item.writesTo.contains(channel) && item.readsFrom.contains(channel);
   });
   if (writer >= 0)
-    reader = isInside ? std::max(reader, writer) : std::max(reader, writer + fromVector);
+    reader = isInside ? std::max(reader, writer) : std::max(reader, writer + (fromVector ? kLate : 0));
   for (Item &item : items) {
     if (item.writesTo.contains(channel))
       changed |= raise(item, isInside ? reader : writer);
@@ -403,7 +405,22 @@ void Skewer::emitVersions(OpBuilder &builder, Value counter) {
   }
 }
 
+/// A slot for each version that its writer makes before the reader comes to it.
+void Skewer::growChannel(Value channel) {
+  int writer = 0, reader = 0;
+  for (const Item &item : items) {
+    if (item.writesTo.contains(channel))
+      writer = std::max(writer, item.level);
+    if (item.readsFrom.contains(channel))
+      reader = std::max(reader, item.level);
+  }
+  auto alloc = channel.getDefiningOp<AllocOp>();
+  alloc.setSlots(std::max<int64_t>(alloc.getSlots(), reader - writer + 1));
+}
+
 void Skewer::rewrite() {
+  for (Value channel : channels)
+    growChannel(channel);
   OpBuilder builder(loop);
   auto fresh =
       builder.create<scf::ForOp>(loop.getLoc(), loop.getLowerBound(),
@@ -413,7 +430,8 @@ void Skewer::rewrite() {
   Value counter = fresh.getInductionVar();
   emitVersions(builder, counter);
   for (int level = 0; level <= maxLevel; ++level)
-    emitStage(builder, level, counter);
+    if (llvm::any_of(items, [&](const Item &item) { return item.level == level; }))
+      emitStage(builder, level, counter);
   remark(fresh, kPass, "applied") << "what waits for the other core runs " << maxLevel
                                   << (maxLevel > 1 ? " turns" : " turn")
                                   << " late, so that both kinds of core work at once";
