@@ -39,8 +39,8 @@ RACES = ("read-after-write", "write-after-read", "write-after-write")
 KERNELS: dict[str, Any] = {
     "matmul": (
         lambda: workloads.matmul,
-        [(352, 128), (128, 128)],
-        {"M": 352, "N": 128, "K": 128, "block_M": 32, "block_N": 32, "block_K": 32},
+        [(352, 2048), (2048, 128)],
+        {"M": 352, "N": 128, "K": 2048, "block_M": 32, "block_N": 32, "block_K": 32},
     ),
     "gemm_bias_relu": (
         lambda: bias_relu,

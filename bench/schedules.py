@@ -97,6 +97,12 @@ KERNELS: dict[str, Entry] = {
     "softmax_4096_4096_4": Entry(one(workloads.softmax, 4096, 4096, 4)),
     "rms_norm_4096_4096_4": Entry(one(workloads.rms_norm, 4096, 4096, 4)),
     "rms_norm_4096_4096_1": Entry(one(workloads.rms_norm, 4096, 4096, 1)),
+    "softmax_of_half_4096_4096_1_910b2": Entry(
+        one(workloads.softmax_of_half, 4096, 4096, 1), "910b2"
+    ),
+    "gemm_4096_64_64_32": Entry(one(GEMM, 4096, 4096, 4096, 64, 64, 32)),
+    "gemm_4096_128_128_32_910b2": Entry(one(GEMM, 4096, 4096, 4096, 128, 128, 32), "910b2"),
+    "attention_32768_128": Entry(one(workloads.attention, 1, 32768, 128, 128, 128), is_cheap=False),
     "rms_norm_1024_8192_2": Entry(one(workloads.rms_norm, 1024, 8192, 2)),
 }
 #: Two ways to compute one thing: name -> prefixes of the kernels of either way.

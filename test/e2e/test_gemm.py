@@ -8,7 +8,7 @@ import pytest
 
 import tilewright as tilelang
 import tilewright.language as T
-from harness import bfloat16, check, integers, randn, wide
+from harness import bfloat16, check, compile_kernel, integers, randn, wide
 
 
 @tilelang.jit
@@ -119,6 +119,21 @@ def test_stages(stages):
 @pytest.mark.parametrize("trips", [0, 1, 2, 3, 4])
 def test_trips(trips):
     run(32, 32, 32 * trips, 32, 32, 32, stages=3)
+
+
+@pytest.mark.parametrize("ta", [False, True])
+@pytest.mark.parametrize("tb", [False, True])
+@pytest.mark.parametrize("shape", [(640, 32, 256), (633, 29, 256), (30, 630, 500)])
+def test_larger_tiles(shape, ta, tb):
+    """Neighbours read one operand, so that one block takes their work; the last is cut off."""
+    blocks = {"bm": 16, "bn": 16, "bk": 16, "stages": 2}
+    types = {"dtype": "float16", "acc": "float32", "out": "float32"}
+    fixed = dict(zip("MNK", shape, strict=True)) | blocks | types | {"ta": ta, "tb": tb}
+    m, n, k = shape
+    inputs = [randn((k, m) if ta else (m, k)), randn((n, k) if tb else (k, n))]
+    kernel = compile_kernel(matmul, inputs, fixed, 2)
+    assert any("in larger tiles" in remark["message"] for remark in kernel.remarks)
+    run(*shape, 16, 16, 16, ta, tb)
 
 
 def test_bfloat16():

@@ -1,5 +1,7 @@
 // RUN: tilewright-opt %s --tile-fuse-k=factor=4 2>/dev/null | FileCheck %s
 // RUN: tilewright-opt %s --tile-fuse-k=factor=4 2>/dev/null > %t.mlir
+// RUN: tilewright-opt %s --tile-fuse-k="factor=2 depth=2" 2>/dev/null > %t.deep.mlir
+// RUN: FileCheck %s --check-prefix=DEEP < %t.deep.mlir
 
 // Each case is checked as text and run, before and after.
 
@@ -9,6 +11,7 @@
 
 // REDEFINE: %{name} = even
 // RUN: %{same}
+// RUN: tilewright-run %t.deep.mlir %{options} > %t.now && diff %t.before %t.now
 // REDEFINE: %{name} = rest
 // RUN: %{same}
 // REDEFINE: %{name} = run_time_trips
@@ -36,6 +39,18 @@
 // CHECK-SAME: memref<32x64xf16
 // CHECK-NOT: scf.for
 // CHECK: return
+
+// Two turns are one, and A, whose rows run along K, is loaded for two of those.
+// DEEP-LABEL: func.func @even
+// DEEP-DAG: tile.alloc "b" : memref<32x32xf16
+// DEEP-DAG: tile.alloc "a" : memref<32x64xf16
+// DEEP: scf.for %[[K:.*]] = %c0
+// DEEP: tile.copy (%a[{{.*}} [%c32, %c64
+// DEEP: scf.for %[[DONE:.*]] = %c0
+// DEEP: %[[AT:.*]] = arith.muli %[[DONE]]
+// DEEP: arith.addi %[[K]], %[[DONE]]
+// DEEP: tile.copy (%b[{{.*}} [%c32
+// DEEP: tile.gemm (%c{{.*}} %a[%c0, %[[AT]]] [%c32, %c32
 func.func @even(%A: !A, %B: !B, %C: !C {tile.output}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

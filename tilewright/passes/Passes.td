@@ -78,20 +78,38 @@ def TileJoinBlocks : Pass<"tile-join-blocks", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def TileBatchBlocks : Pass<"tile-batch-blocks", "::mlir::func::FuncOp"> {
+  let summary = "let one block do the rows of several";
+  let description = [{
+    Needs: tile-place-buffers.
+    Guarantees: the same results. Where each block of a launch of vector work takes one row of its tensors, one does 2 to 64 of
+    them: tiles that differ between neighbours get a dimension more, in front, what they have in common is loaded once. How
+    many rows: as the chip's fixed costs of an instruction against fewer blocks for its cores say, if tiles fit UB twice.
+    Leaves alone: run-time grids, blocks of several rows, atomics, element accesses, loops and scalars that differ between
+    blocks.
+
+    Example: test/passes/tile-batch-blocks.mlir.
+  }];
+  let options = [Option<"chip", "chip", "std::string", "\"910b3\"", "chip whose memory sizes and costs hold">];
+  let dependentDialects = ["::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
 def TileFuseK : Pass<"tile-fuse-k", "::mlir::func::FuncOp"> {
   let summary = "let one turn of a reduction loop do the work of several";
   let description = [{
     Needs: tile-place-buffers.
     Guarantees: the same results; in a loop that only loads slices along K and multiplies them, one turn loads slices that are
     2, 4, 8 or 16 times as wide where the chip's costs of a transfer say that this is faster and L1 holds two of them. Turns
-    that are left over run as before, in a second loop.
+    that are left over run as before, in a second loop. A tile whose rows run along K is loaded for 2 or 4 turns at once, in a
+    loop around the first, where its rows are still short enough for that to pay.
     Leaves alone: loops with anything else in them, and sums of several products.
 
     Example: test/passes/tile-fuse-k.mlir.
   }];
   let options = [
     Option<"chip", "chip", "std::string", "\"910b3\"", "chip whose memory sizes and costs hold">,
-    Option<"factor", "factor", "int64_t", "0", "turns in one; 0: as the costs say">
+    Option<"factor", "factor", "int64_t", "0", "turns in one; 0: as the costs say">,
+    Option<"depth", "depth", "int64_t", "1", "with a factor: turns for which a tile with rows along K is loaded">
   ];
   let dependentDialects = ["::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }

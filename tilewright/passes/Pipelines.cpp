@@ -10,11 +10,11 @@ using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::passes;
 
-/// Plain forms: scalar loops; blocks as written; K steps as written; one vector core; one slot a
-/// tile; no late stages; barriers everywhere.
+/// Plain forms: scalar loops; blocks as written, of cube and of vector work; K steps as written;
+/// one vector core; one slot a tile; no late stages; barriers everywhere.
 const std::vector<std::string> &passes::switchNames() {
-  static const std::vector<std::string> names = {"vectorize", "join", "fuse-k", "split-rows",
-                                                 "pipeline",  "skew", "sync"};
+  static const std::vector<std::string> names = {"vectorize",  "join",     "batch", "fuse-k",
+                                                 "split-rows", "pipeline", "skew",  "sync"};
   return names;
 }
 
@@ -42,9 +42,13 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
     onFunctions("tile-join-blocks", [chip = options.chip] {
       return createTileJoinBlocks(TileJoinBlocksOptions{chip});
     });
+  if (options.has("batch"))
+    onFunctions("tile-batch-blocks", [chip = options.chip] {
+      return createTileBatchBlocks(TileBatchBlocksOptions{chip});
+    });
   if (options.has("fuse-k"))
     onFunctions("tile-fuse-k",
-                [chip = options.chip] { return createTileFuseK(TileFuseKOptions{chip, 0}); });
+                [chip = options.chip] { return createTileFuseK(TileFuseKOptions{chip, 0, 1}); });
   onFunctions("tile-materialize-zero", [] { return createTileMaterializeZero(); });
   onFunctions("tile-split-cores", [] { return createTileSplitCores(); });
   if (options.has("split-rows"))

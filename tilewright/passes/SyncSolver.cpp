@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tilewright/passes/SyncSolver.h"
+#include "tilewright/passes/TileUtils.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -158,6 +159,24 @@ void Solver::addLinks(const Flag &flag, int number) {
   links[flag.block].push_back({flag.source, flag.target, placeOfSet(flag.from),
                                placeOfWait(flag.to), weight, flag.isCarried ? flag.rotate : -1,
                                number});
+  if (!flag.isCarried)
+    addLinkAround(flag, number);
+}
+
+/// A flag in a loop that runs for sure, awaited before anything in the loop on its pipe, also
+/// orders what its source did before the loop.
+void Solver::addLinkAround(const Flag &flag, int number) {
+  const BlockInfo &info = table.blocks()[flag.block];
+  auto loop = dyn_cast<scf::ForOp>(info.block->getParentOp());
+  if (!loop || info.parent < 0 || !runsAtLeastOnce(loop))
+    return;
+  bool isAwaitedFirst = llvm::none_of(table.accesses(), [&](const Access &access) {
+    Operation *op = info.block->findAncestorOpInBlock(*access.op);
+    return op && access.pipe == flag.target && table.indexOf(op) < flag.to;
+  });
+  int place = placeOfWait(info.opInParent);
+  if (isAwaitedFirst)
+    links[info.parent].push_back({flag.source, flag.target, place, place, 0, -1, number});
 }
 
 void Solver::addBarrier(const Barrier &barrier) {
@@ -281,8 +300,8 @@ void Solver::chooseFlags() {
     if (!isImplied(chosen[number]))
       continue;
     isKept[number] = false;
-    llvm::erase_if(links[chosen[number].block],
-                   [&](const Link &link) { return link.flag == number; });
+    for (std::vector<Link> &inBlock : links)
+      llvm::erase_if(inBlock, [&](const Link &link) { return link.flag == number; });
   }
   skippedFlag = -1;
   for (auto [number, flag] : llvm::enumerate(chosen))

@@ -105,6 +105,7 @@ private:
   bool chooseIds(Flag &flag) const;
   void protect();
   void addLinks(const Flag &flag, int number);
+  void addLinkAround(const Flag &flag, int number);
   void addBarrier(const Barrier &barrier);
   void resetLinks();
   bool isImplied(const Order &order) const;

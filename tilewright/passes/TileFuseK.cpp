@@ -26,12 +26,19 @@ constexpr StringLiteral kPass = "tile-fuse-k";
 constexpr int64_t kUnknownTrips = 64; ///< turns of a loop whose bounds are run-time values
 constexpr int64_t kSlots = 2;         ///< what double buffering needs
 constexpr int64_t kMaxFactor = 16;    ///< a turn never does the work of more
+constexpr int64_t kMaxDepth = 4;      ///< a tile never lasts for more turns
 constexpr double kWorthwhile = 0.99;  ///< of the time; less gain is not worth the memory
 
 /// One dimension of one box that grows with the number of turns in one.
 struct Growth {
   Operation *op;
   unsigned box, dim;
+};
+
+/// How much one turn does.
+struct Widths {
+  int64_t factor = 1; ///< turns of the old loop
+  int64_t depth = 1;  ///< turns of the new loop for which a tile with rows along K lasts
 };
 
 /// A loop that does nothing but load slices of tiles along K and multiply them.
@@ -42,19 +49,22 @@ public:
   /// Checks the whole shape of the loop. What does not fit is left alone without a word: most loops
   /// are none of this kind.
   bool match();
-  /// The number of turns to do at once, 1 for none.
-  int64_t chooseFactor(const machine::Machine &chip);
-  void fuse(int64_t factor);
+  Widths choose(const machine::Machine &chip);
+  void fuse(Widths widths);
 
 private:
-  std::optional<int64_t> coefficient(Value value);
+  std::optional<int64_t> coefficient(Value value) {
+    return factorIn(value, loop.getInductionVar(), loop.getRegion());
+  }
   std::optional<unsigned> movingDim(const Box &box);
   bool matchGemm(GemmOp gemm);
   bool matchCopy(CopyOp copy);
   bool matchOperand(GemmOp gemm, unsigned box, unsigned dim);
   bool startsAtFirstTurn(Value init);
-  double cycles(int64_t factor, const machine::Machine &chip);
-  int64_t memory(int64_t factor);
+  bool hasLongRows(CopyOp copy);
+  double cycles(Widths widths, const machine::Machine &chip);
+  int64_t memory(Widths widths);
+  void deepen(scf::ForOp wide, const IRMapping &mapping, Widths widths);
 
   scf::ForOp loop;
   int64_t step = 0;
@@ -63,36 +73,6 @@ private:
   llvm::MapVector<Value, unsigned> tiles; ///< tile that a copy fills -> its K dimension
   SmallVector<Growth> growths;
 };
-
-/// Factor of the loop's variable in an affine expression of it; none when it is not affine.
-std::optional<int64_t> KLoop::coefficient(Value value) {
-  if (value == loop.getInductionVar())
-    return 1;
-  Operation *op = value.getDefiningOp();
-  if (loop.isDefinedOutsideOfLoop(value))
-    return 0;
-  if (!op || op->getNumResults() != 1)
-    return std::nullopt;
-  SmallVector<int64_t> parts;
-  for (Value operand : op->getOperands()) {
-    std::optional<int64_t> part = coefficient(operand);
-    if (!part)
-      return std::nullopt;
-    parts.push_back(*part);
-  }
-  if (llvm::all_of(parts, [](int64_t part) { return part == 0; }))
-    return isPure(op) ? std::optional<int64_t>(0) : std::nullopt;
-  if (isa<arith::AddIOp>(op))
-    return parts[0] + parts[1];
-  if (isa<arith::SubIOp>(op))
-    return parts[0] - parts[1];
-  if (!isa<arith::MulIOp>(op))
-    return std::nullopt;
-  for (unsigned side : {0u, 1u})
-    if (std::optional<int64_t> constant = constantOf(op->getOperand(side)))
-      return *constant * parts[1 - side];
-  return std::nullopt;
-}
 
 /// The one dimension along which the box of a turn follows that of the turn before without a gap.
 std::optional<unsigned> KLoop::movingDim(const Box &box) {
@@ -199,21 +179,28 @@ bool KLoop::match() {
   return !gemms.empty() && !copies.empty();
 }
 
+/// True where a wider slice has longer rows in global memory, not more of them.
+bool KLoop::hasLongRows(CopyOp copy) {
+  Box src = copy.getBox(1);
+  return movingDim(src) == src.offsets.size() - 1;
+}
+
 /// Time of the blocks of one core: what the first turn waits for, then whatever takes longest a
 /// turn. Turns that are left over run one by one.
-double KLoop::cycles(int64_t factor, const machine::Machine &chip) {
-  auto turn = [&](int64_t turns) {
+double KLoop::cycles(Widths widths, const machine::Machine &chip) {
+  auto turn = [&](int64_t turns, int64_t depth) {
     double load = 0, product = 0;
     for (CopyOp copy : copies) {
       Box src = copy.getBox(1);
       auto type = cast<MemRefType>(src.buffer.getType());
       double width = type.getElementTypeBitWidth() / 8.0;
-      double bytes = static_cast<double>(bytesOf(copy.getBox(0).buffer) * turns);
-      auto last = constantOf(src.sizes.back());
-      double row = last.value_or(1) * width;
-      if (movingDim(src) == src.offsets.size() - 1)
-        row *= turns;
-      load += chip.mte2Start + bytes / chip.mte2RateAic + bytes / row * chip.mte2RowAic;
+      double bytes = static_cast<double>(bytesOf(copy.getBox(0).buffer) * turns), times = 1;
+      double row = constantOf(src.sizes.back()).value_or(1) * width;
+      if (hasLongRows(copy)) {
+        row *= turns * depth;
+        times = 1.0 / depth;
+      }
+      load += chip.mte2Start * times + bytes / chip.mte2RateAic + bytes / row * chip.mte2RowAic;
     }
     for (GemmOp gemm : gemms) {
       Box sum = gemm.getBox(0), a = gemm.getBox(1);
@@ -229,8 +216,8 @@ double KLoop::cycles(int64_t factor, const machine::Machine &chip) {
     return std::pair(load, std::max(load, product));
   };
   int64_t all = tripsOf(loop).value_or(kUnknownTrips);
-  auto [firstLoad, each] = turn(factor);
-  double block = all / factor * each + all % factor * turn(1).second;
+  auto [firstLoad, each] = turn(widths.factor, widths.depth);
+  double block = all / widths.factor * each + all % widths.factor * turn(1, 1).second;
   double blocks = 1;
   auto launch = loop->getParentOfType<LaunchOp>();
   for (Value extent : launch.getGrid())
@@ -238,37 +225,42 @@ double KLoop::cycles(int64_t factor, const machine::Machine &chip) {
   return firstLoad + chip.mte2LatencyMiss + std::ceil(blocks / chip.aicCount) * block;
 }
 
-/// Bytes of L1 once the tiles of a turn are `factor` times as wide.
-int64_t KLoop::memory(int64_t factor) {
-  int64_t own = 0, others = 0;
-  for (auto [tile, dim] : tiles)
-    own += bytesOf(tile);
+/// Bytes of L1 once the tiles of a turn are as wide as that.
+int64_t KLoop::memory(Widths widths) {
+  int64_t own = 0, wide = 0, others = 0;
+  for (CopyOp copy : copies) {
+    int64_t bytes = bytesOf(copy.getBox(0).buffer);
+    own += bytes;
+    wide += bytes * widths.factor * (hasLongRows(copy) ? widths.depth : 1);
+  }
   for (AllocOp alloc : loop->getParentOfType<LaunchOp>().getOps<AllocOp>())
     if (scopeOf(alloc) == Scope::L1 && !tiles.count(alloc))
       others += bytesOf(alloc);
   auto all = tripsOf(loop);
-  bool hasRest = !all || *all % factor != 0;
-  return kSlots * (own * factor + (hasRest ? own : 0) + others);
+  bool hasRest = !all || *all % widths.factor != 0;
+  return kSlots * (wide + (hasRest ? own : 0) + others);
 }
 
-int64_t KLoop::chooseFactor(const machine::Machine &chip) {
-  int64_t best = 1;
-  double least = cycles(1, chip);
-  int64_t all = tripsOf(loop).value_or(kUnknownTrips);
-  for (int64_t factor = 2; factor <= std::min(all, kMaxFactor); factor *= 2) {
-    if (memory(factor) > chip.l1Bytes)
-      break;
-    double time = cycles(factor, chip);
-    if (time >= kWorthwhile * least)
-      continue;
-    best = factor;
-    least = time;
-  }
+/// The least time that memory allows, without more depth or width than it takes.
+Widths KLoop::choose(const machine::Machine &chip) {
+  Widths best;
+  double least = cycles(best, chip);
+  std::optional<int64_t> all = tripsOf(loop);
+  for (int64_t factor = 1; factor <= std::min(all.value_or(kUnknownTrips), kMaxFactor); factor *= 2)
+    for (int64_t depth = 1; depth <= kMaxDepth; depth *= 2) {
+      Widths widths{factor, depth};
+      bool isOpen = depth > 1 && (!all || *all % (factor * depth) != 0);
+      if (isOpen || memory(widths) > chip.l1Bytes || cycles(widths, chip) >= kWorthwhile * least)
+        continue;
+      best = widths;
+      least = cycles(widths, chip);
+    }
   return best;
 }
 
 /// The wide loop comes first; the old one stays behind for the turns that are left over.
-void KLoop::fuse(int64_t factor) {
+void KLoop::fuse(Widths widths) {
+  int64_t factor = widths.factor;
   OpBuilder builder(loop);
   Location loc = loop.getLoc();
   auto index = [&](int64_t value) -> Value {
@@ -298,22 +290,16 @@ void KLoop::fuse(int64_t factor) {
     wide->setDiscardableAttrs(alloc->getDiscardableAttrDictionary());
     mapping.map(tile, wide.getResult());
   }
-  remark(loop, kPass, "applied") << "one turn does the work of " << factor
-                                 << ": longer rows and fewer, larger loads";
+  if (factor > 1)
+    remark(loop, kPass, "applied")
+        << "one turn does the work of " << factor << ": longer rows and fewer, larger loads";
   auto wide = cast<scf::ForOp>(builder.clone(*loop, mapping));
   wide.setStep(wideStep);
   wide.setUpperBound(end);
-  builder.setInsertionPoint(wide);
-  for (const Growth &growth : growths) {
-    Operation *op = mapping.lookup(growth.op);
-    unsigned at = growth.dim;
-    for (unsigned box = 0; box < growth.box; ++box)
-      at += cast<AccessInterface>(growth.op).getBox(box).sizes.size();
-    MutableOperandRange sizes =
-        isa<CopyOp>(op) ? cast<CopyOp>(op).getSizesMutable() : cast<GemmOp>(op).getSizesMutable();
-    int64_t size = *constantOf(sizes[at].get());
-    sizes[at].set(index(size * factor));
-  }
+  for (const Growth &growth : growths)
+    growSize(mapping.lookup(growth.op), growth.box, growth.dim, factor);
+  if (widths.depth > 1)
+    deepen(wide, mapping, widths);
   if (!all || *all % factor != 0) {
     loop.setLowerBound(end);
     return;
@@ -324,6 +310,67 @@ void KLoop::fuse(int64_t factor) {
     mapping.lookup(tile).getDefiningOp<AllocOp>().setName(alloc.getName());
     alloc.erase();
   }
+}
+
+/// Loads tiles with rows along K for several turns of the wide loop, in a loop around it.
+void KLoop::deepen(scf::ForOp wide, const IRMapping &mapping, Widths widths) {
+  OpBuilder builder(wide);
+  Location loc = wide.getLoc();
+  llvm::DenseSet<Operation *> deep;
+  std::string names;
+  for (CopyOp copy : copies) {
+    if (!hasLongRows(copy))
+      continue;
+    deep.insert(mapping.lookup(copy));
+    Value tile = mapping.lookup(copy.getBox(0).buffer);
+    auto type = cast<MemRefType>(tile.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape[tiles[copy.getBox(0).buffer]] *= widths.depth;
+    tile.setType(type.clone(shape));
+    names += (names.empty() ? "'" : ", '") + nameOf(copy.getBox(0).buffer).str() + "'";
+  }
+  remark(wide, kPass, "applied") << names << " is loaded for " << widths.depth
+                                 << " turns at once: longer rows still";
+
+  Value outerStep =
+      builder.create<arith::ConstantIndexOp>(loc, step * widths.factor * widths.depth);
+  auto outer =
+      builder.create<scf::ForOp>(loc, wide.getLowerBound(), wide.getUpperBound(), outerStep);
+  outer->setDiscardableAttrs(wide->getDiscardableAttrDictionary());
+  builder.setInsertionPointToStart(outer.getBody());
+  IRMapping toOuter, toInner;
+  toOuter.map(wide.getInductionVar(), outer.getInductionVar());
+  for (Operation &op : wide.getBody()->without_terminator())
+    if (isPure(&op) || deep.contains(&op))
+      builder.clone(op, toOuter);
+  Value zero = builder.create<arith::ConstantIndexOp>(loc, 0);
+  auto inner = builder.create<scf::ForOp>(loc, zero, outerStep, wide.getStep());
+  inner->setDiscardableAttrs(wide->getDiscardableAttrDictionary());
+  builder.setInsertionPointToStart(inner.getBody());
+  Value done = inner.getInductionVar();
+  toInner.map(wide.getInductionVar(),
+              builder.create<arith::AddIOp>(loc, outer.getInductionVar(), done).getResult());
+  for (Operation &op : wide.getBody()->without_terminator())
+    if (!deep.contains(&op))
+      builder.clone(op, toInner);
+
+  builder.setInsertionPointToStart(inner.getBody());
+  for (const Growth &growth : growths) {
+    Operation *op = mapping.lookup(growth.op);
+    Value tile = cast<AccessInterface>(growth.op).getBox(growth.box).buffer;
+    if (deep.contains(op)) {
+      growSize(toOuter.lookup(op), growth.box, growth.dim, widths.depth);
+    } else if (auto gemm = dyn_cast<GemmOp>(growth.op);
+               gemm && llvm::any_of(copies, [&](CopyOp copy) {
+                 return copy.getBox(0).buffer == tile && hasLongRows(copy);
+               })) {
+      int64_t perTurn = *constantOf(gemm.getBox(growth.box).sizes[growth.dim]) / step;
+      Value offset = builder.create<arith::MulIOp>(
+          loc, done, builder.create<arith::ConstantIndexOp>(loc, perTurn));
+      cast<GemmOp>(toInner.lookup(op)).getOffsetsMutable()[2 * growth.box + growth.dim].set(offset);
+    }
+  }
+  wide.erase();
 }
 
 struct TileFuseKPass : passes::impl::TileFuseKBase<TileFuseKPass> {
@@ -341,9 +388,9 @@ struct TileFuseKPass : passes::impl::TileFuseKBase<TileFuseKPass> {
       KLoop candidate(loop);
       if (!candidate.match())
         continue;
-      int64_t turns = factor > 0 ? int64_t(factor) : candidate.chooseFactor(loaded.machine);
-      if (turns > 1)
-        candidate.fuse(turns);
+      Widths widths = factor > 0 ? Widths{factor, depth} : candidate.choose(loaded.machine);
+      if (widths.factor > 1 || widths.depth > 1)
+        candidate.fuse(widths);
     }
   }
 };

@@ -3,7 +3,7 @@
 // tile-join-blocks: let one block do the work of two that read the same operand.
 
 #include "tilewright/machine/Machine.h"
-#include "tilewright/passes/TileUtils.h"
+#include "tilewright/passes/BlockWidening.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/DenseSet.h"
@@ -34,12 +34,13 @@ bool movesInLoop(Value value) {
   return llvm::any_of(value.getDefiningOp()->getOperands(), movesInLoop);
 }
 
-/// Cycles to load the tile of a copy. Rows along K grow with tile-fuse-k, others are as written.
-double loadCycles(CopyOp copy, const machine::Machine &chip) {
+/// Cycles to load the tile of a copy, or `times` as much in rows that are `longer` times as long.
+/// Rows along K grow with tile-fuse-k, others are as written.
+double loadCycles(CopyOp copy, double times, double longer, const machine::Machine &chip) {
   Box src = copy.getBox(1);
-  double bytes = static_cast<double>(bytesOf(copy.getBox(0).buffer)), row = kRowBytes;
+  double bytes = times * static_cast<double>(bytesOf(copy.getBox(0).buffer)), row = kRowBytes;
   if (!movesInLoop(src.offsets.back()))
-    row = static_cast<double>(constantOf(src.sizes.back()).value_or(1)) *
+    row = longer * static_cast<double>(constantOf(src.sizes.back()).value_or(1)) *
           cast<MemRefType>(src.buffer.getType()).getElementTypeBitWidth() / 8;
   return bytes / chip.mte2RateAic + bytes / row * chip.mte2RowAic;
 }
@@ -68,12 +69,14 @@ private:
            llvm::any_of(op->getResults(), [&](Value v) { return varying.contains(v); });
   }
   void addCost(Block &block, double turns, bool joined, Cost &cost);
+  void jam(unsigned dim);
   void emit(Block &from, OpBuilder &builder);
 
   LaunchOp launch;
   const machine::Machine &chip;
-  llvm::StringSet<> names;       ///< of tiles
-  llvm::DenseSet<Value> varying; ///< scalars and tiles that differ between the two blocks
+  llvm::StringSet<> names;               ///< of tiles
+  llvm::DenseSet<Value> varying;         ///< scalars and tiles that differ between the two blocks
+  std::optional<BlockWidening> widening; ///< where larger tiles do the work of two
   IRMapping maps[2];
 };
 
@@ -100,6 +103,9 @@ bool Joiner::isCandidate() {
 /// Marks what depends on the number of the block along `dim`. False where the two blocks would run
 /// other loops, or would write to the same place.
 bool Joiner::findVarying(unsigned dim) {
+  widening.emplace(launch, dim);
+  if (!widening->match())
+    widening.reset();
   varying.clear();
   varying.insert(launch.getBody().getArgument(dim));
   bool isPossible = true;
@@ -135,7 +141,9 @@ void Joiner::addCost(Block &block, double turns, bool joined, Cost &cost) {
     } else if (auto copy = dyn_cast<CopyOp>(op)) {
       Value dst = copy.getBox(0).buffer, src = copy.getBox(1).buffer;
       if (scopeOf(src) == Scope::Global)
-        cost.load += times * loadCycles(copy, chip);
+        cost.load +=
+            turns * loadCycles(copy, times / turns,
+                               joined && widening && widening->growsRows(copy) ? 2 : 1, chip);
       else if (scopeOf(dst) == Scope::Global)
         cost.store += times * static_cast<double>(bytesOf(src)) / chip.fixGmRate;
     } else if (auto gemm = dyn_cast<GemmOp>(op)) {
@@ -146,7 +154,7 @@ void Joiner::addCost(Block &block, double turns, bool joined, Cost &cost) {
       for (Value size : {sum.sizes[sum.sizes.size() - 2], sum.sizes.back(),
                          a.sizes[a.sizes.size() - (gemm.getTransposeA() ? 2 : 1)]})
         volume *= static_cast<double>(constantOf(size).value_or(chip.fractalRows));
-      cost.product += times * (volume / macs + chip.mmadOverhead);
+      cost.product += times * volume / macs + (widening ? turns : times) * chip.mmadOverhead;
     } else if (auto alloc = dyn_cast<AllocOp>(op)) {
       double copies = joined && varying.contains(alloc) ? 2 : 1;
       if (scopeOf(alloc) == Scope::L1)
@@ -222,7 +230,15 @@ void Joiner::join(unsigned dim) {
       shared += (shared.empty() ? "'" : ", '") + nameOf(tile).str() + "'";
   });
   remark(launch, kPass, "applied")
-      << "one block does the work of two: " << shared << " is loaded once for both";
+      << "one block does the work of two" << (widening ? " in larger tiles" : "") << ": " << shared
+      << " is loaded once for both";
+  if (widening)
+    widening->apply();
+  else
+    jam(dim);
+}
+
+void Joiner::jam(unsigned dim) {
   launch.getBody().walk([&](AllocOp alloc) { names.insert(alloc.getName()); });
   OpBuilder builder(launch);
   int64_t extent = *constantOf(launch.getGrid()[dim]);

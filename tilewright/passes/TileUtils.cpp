@@ -87,6 +87,46 @@ std::optional<int64_t> passes::tripsOf(scf::ForOp loop) {
   return *upper > *lower ? llvm::divideCeil(*upper - *lower, *step) : 0;
 }
 
+std::optional<int64_t> passes::factorIn(Value value, Value variable, Region &region) {
+  if (value == variable)
+    return 1;
+  Operation *op = value.getDefiningOp();
+  if (!op || !region.isAncestor(value.getParentRegion()))
+    return 0;
+  if (op->getNumResults() != 1)
+    return std::nullopt;
+  SmallVector<int64_t> parts;
+  for (Value operand : op->getOperands()) {
+    std::optional<int64_t> part = factorIn(operand, variable, region);
+    if (!part)
+      return std::nullopt;
+    parts.push_back(*part);
+  }
+  if (llvm::all_of(parts, [](int64_t part) { return part == 0; }))
+    return isPure(op) ? std::optional<int64_t>(0) : std::nullopt;
+  if (isa<arith::AddIOp>(op))
+    return parts[0] + parts[1];
+  if (isa<arith::SubIOp>(op))
+    return parts[0] - parts[1];
+  if (!isa<arith::MulIOp>(op))
+    return std::nullopt;
+  for (unsigned side : {0u, 1u})
+    if (std::optional<int64_t> constant = constantOf(op->getOperand(side)))
+      return *constant * parts[1 - side];
+  return std::nullopt;
+}
+
+void passes::growSize(Operation *op, unsigned box, unsigned dim, int64_t factor) {
+  unsigned at = dim;
+  for (unsigned before = 0; before < box; ++before)
+    at += cast<AccessInterface>(op).getBox(before).sizes.size();
+  MutableOperandRange sizes = isa<tile::CopyOp>(op) ? cast<tile::CopyOp>(op).getSizesMutable()
+                                                    : cast<tile::GemmOp>(op).getSizesMutable();
+  OpBuilder builder(op);
+  int64_t size = *constantOf(sizes[at].get());
+  sizes[at].set(builder.create<arith::ConstantIndexOp>(op->getLoc(), size * factor));
+}
+
 bool passes::runsAtLeastOnce(scf::ForOp loop) {
   auto lower = constantOf(loop.getLowerBound()), upper = constantOf(loop.getUpperBound());
   return lower && upper && *lower < *upper;

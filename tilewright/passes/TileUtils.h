@@ -43,6 +43,13 @@ int64_t bytesOf(mlir::Value buffer);
 /// Turns of a loop with constant bounds and a positive step.
 std::optional<int64_t> tripsOf(mlir::scf::ForOp loop);
 
+/// How much `value`, made in `region` or outside, grows when `variable` grows by one: its factor in
+/// an affine expression. None when it depends on the variable in another way.
+std::optional<int64_t> factorIn(mlir::Value value, mlir::Value variable, mlir::Region &region);
+
+/// Multiplies the constant size of dimension `dim` of box `box` of a copy or product.
+void growSize(mlir::Operation *op, unsigned box, unsigned dim, int64_t factor);
+
 /// True for a loop that runs at least once for sure.
 bool runsAtLeastOnce(mlir::scf::ForOp loop);
 

@@ -1,0 +1,84 @@
+// RUN: tilewright-opt %s --tile-batch-blocks -o %t.after.mlir 2> %t.log
+// RUN: FileCheck %s < %t.after.mlir
+// RUN: FileCheck %s --check-prefix=REMARK < %t.log
+
+// Each case is checked as text and run, before and after.
+
+// DEFINE: %{name} =
+// DEFINE: %{options} = --checksums --function %{name}
+// DEFINE: %{same} = tilewright-run %s %{options} > %t.before && tilewright-run %t.after.mlir %{options} > %t.now && diff %t.before %t.now
+
+// REDEFINE: %{name} = rows
+// RUN: %{same}
+// REDEFINE: %{name} = several_rows
+// RUN: %{same}
+// REDEFINE: %{name} = one_result
+// RUN: %{same}
+
+#ub = #tile.scope<ub>
+#global = #tile.scope<global>
+
+// The tile and its sum get a dimension more, the weights, which all rows have in common, do not.
+// REMARK: [tile-batch-blocks] applied: one block does the rows of 8: each instruction does more
+// CHECK-LABEL: func.func @rows(
+// CHECK: tile.launch (%[[B:.*]]) in (%c40
+// CHECK: %[[ROW:.*]] = arith.muli %[[B]], %c8
+// CHECK: tile.alloc "x" : memref<8x1x64xf32
+// CHECK: tile.alloc "s" : memref<8x1xf32
+// CHECK: tile.alloc "w" : memref<64xf32
+// CHECK: tile.copy (%x[%{{.*}}] [%c8{{.*}}, %c1, %c64] {{.*}} %arg0[%[[ROW]], %c0] [%c8{{.*}}, %c64]
+// CHECK: tile.copy (%w[%c0] [%c64]
+// CHECK: tile.reduce <sum> (%s[{{.*}}] [%c8{{.*}}, %c1] {{.*}} dims = [2]
+// CHECK: tile.elementwise <mul> {{.*}} {maps = [array<i64: 0, 1, 2>, array<i64: 0, 1, 2>, array<i64: 2>]}
+// CHECK: tile.elementwise <add> {{.*}} {maps = [array<i64: 0, 1, 2>, array<i64: 0, 1, 2>, array<i64: 0, 1>]}
+func.func @rows(%A: memref<320x64xf32, #global>, %W: memref<64xf32, #global>, %C: memref<320x64xf32, #global> {tile.output}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %blocks = arith.constant 320 : index
+  tile.launch (%b) in (%blocks) {
+    %x = tile.alloc "x" : memref<1x64xf32, #ub>
+    %s = tile.alloc "s" : memref<1xf32, #ub>
+    %w = tile.alloc "w" : memref<64xf32, #ub>
+    tile.copy (%x[%c0, %c0] [%c1, %c64] : memref<1x64xf32, #ub>, %A[%b, %c0] [%c1, %c64] : memref<320x64xf32, #global>)
+    tile.copy (%w[%c0] [%c64] : memref<64xf32, #ub>, %W[%c0] [%c64] : memref<64xf32, #global>)
+    tile.reduce <sum> (%s[%c0] [%c1] : memref<1xf32, #ub>, %x[%c0, %c0] [%c1, %c64] : memref<1x64xf32, #ub>) dims = [1]
+    tile.elementwise <mul> (%x[%c0, %c0] [%c1, %c64] : memref<1x64xf32, #ub>, %x[%c0, %c0] [%c1, %c64] : memref<1x64xf32, #ub>, %w[%c0] [%c64] : memref<64xf32, #ub>) {maps = [array<i64: 0, 1>, array<i64: 0, 1>, array<i64: 1>]}
+    tile.elementwise <add> (%x[%c0, %c0] [%c1, %c64] : memref<1x64xf32, #ub>, %x[%c0, %c0] [%c1, %c64] : memref<1x64xf32, #ub>, %s[%c0] [%c1] : memref<1xf32, #ub>) {maps = [array<i64: 0, 1>, array<i64: 0, 1>, array<i64: 0>]}
+    tile.copy (%C[%b, %c0] [%c1, %c64] : memref<320x64xf32, #global>, %x[%c0, %c0] [%c1, %c64] : memref<1x64xf32, #ub>)
+  }
+  return
+}
+
+// A block with several rows stays as it is.
+// CHECK-LABEL: func.func @several_rows(
+// CHECK: tile.alloc "x" : memref<4x64xf32
+func.func @several_rows(%A: memref<1280x64xf32, #global>, %C: memref<1280x64xf32, #global> {tile.output}) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c64 = arith.constant 64 : index
+  %blocks = arith.constant 320 : index
+  tile.launch (%b) in (%blocks) {
+    %x = tile.alloc "x" : memref<4x64xf32, #ub>
+    %row = arith.muli %b, %c4 : index
+    tile.copy (%x[%c0, %c0] [%c4, %c64] : memref<4x64xf32, #ub>, %A[%row, %c0] [%c4, %c64] : memref<1280x64xf32, #global>)
+    tile.copy (%C[%row, %c0] [%c4, %c64] : memref<1280x64xf32, #global>, %x[%c0, %c0] [%c4, %c64] : memref<4x64xf32, #ub>)
+  }
+  return
+}
+
+// Blocks that write one place have an order of their own.
+// CHECK-LABEL: func.func @one_result(
+// CHECK: tile.alloc "x" : memref<1x64xf32
+func.func @one_result(%A: memref<320x64xf32, #global>, %C: memref<1x64xf32, #global> {tile.output}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %blocks = arith.constant 320 : index
+  tile.launch (%b) in (%blocks) {
+    %x = tile.alloc "x" : memref<1x64xf32, #ub>
+    tile.copy (%x[%c0, %c0] [%c1, %c64] : memref<1x64xf32, #ub>, %A[%b, %c0] [%c1, %c64] : memref<320x64xf32, #global>)
+    tile.copy (%C[%c0, %c0] [%c1, %c64] : memref<1x64xf32, #global>, %x[%c0, %c0] [%c1, %c64] : memref<1x64xf32, #ub>)
+  }
+  return
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tilewright/passes/BlockWidening.h"
+
+using namespace mlir;
+using namespace tilewright;
+using namespace tilewright::passes;
+using namespace tilewright::tile;
+
+/// True when both blocks have the same value.
+bool BlockWidening::isFixed(Value value) const {
+  return !value || factorIn(value, number, launch.getBody()) == 0;
+}
+
+int64_t BlockWidening::dimOf(Value tile) const {
+  const auto *found = tiles.find(tile);
+  return found == tiles.end() ? -1 : found->second;
+}
+
+/// Notes that the tile grows along `dim`, all of which the box covers.
+bool BlockWidening::setDim(const Box &box, int64_t dim) {
+  auto type = cast<MemRefType>(box.buffer.getType());
+  if (dim < 0 || !box.buffer.getDefiningOp<AllocOp>() || constantOf(box.offsets[dim]) != 0 ||
+      constantOf(box.sizes[dim]) != type.getDimSize(dim))
+    return false;
+  return tiles.try_emplace(box.buffer, dim).first->second == dim;
+}
+
+/// A copy from or to global memory: the second block's part of the tensor follows the first's.
+bool BlockWidening::matchMove(CopyOp copy) {
+  for (unsigned index : {0u, 1u}) {
+    Box box = copy.getBox(index), other = copy.getBox(1 - index);
+    for (unsigned dim = 0; dim < box.offsets.size(); ++dim) {
+      std::optional<int64_t> move = factorIn(box.offsets[dim], number, launch.getBody());
+      if (!move || !isFixed(box.sizes[dim]))
+        return false;
+      if (*move == 0)
+        continue;
+      auto map = matchDims(box, other);
+      if (scopeOf(box.buffer) != Scope::Global || grows(copy) ||
+          constantOf(box.sizes[dim]) != *move || failed(map) || !setDim(other, (*map)[dim]))
+        return false;
+      growths[copy] = {{index, dim}, {1 - index, static_cast<unsigned>((*map)[dim])}};
+    }
+  }
+  return true;
+}
+
+/// What a copy does with tiles that grow is what it does with the tensor.
+bool BlockWidening::matchTiles(CopyOp copy) {
+  if (grows(copy))
+    return true;
+  return llvm::none_of(llvm::seq(0u, 2u),
+                       [&](unsigned box) { return grows(copy.getBox(box).buffer); });
+}
+
+/// Rows of the sum grow with rows of A, columns with columns of B.
+bool BlockWidening::matchGemm(GemmOp gemm) {
+  Box sum = gemm.getBox(0), a = gemm.getBox(1), b = gemm.getBox(2);
+  if (!isFixed(gemm.getInit()) || sum.offsets.size() != 2 || a.offsets.size() != 2 ||
+      b.offsets.size() != 2)
+    return false;
+  auto areFixed = [&](ValueRange values) {
+    return llvm::all_of(values, [&](Value value) { return isFixed(value); });
+  };
+  for (const Box &box : {sum, a, b})
+    if (!areFixed(box.offsets) || !areFixed(box.sizes) ||
+        (grows(box.buffer) && !setDim(box, dimOf(box.buffer))))
+      return false;
+  unsigned rowsOfA = gemm.getTransposeA() ? 1 : 0, columnsOfB = gemm.getTransposeB() ? 0 : 1;
+  int64_t ofSum = dimOf(sum.buffer), ofA = dimOf(a.buffer), ofB = dimOf(b.buffer);
+  if (ofSum == 0 && ofA == rowsOfA && ofB < 0)
+    growths[gemm] = {{0, 0}, {1, rowsOfA}};
+  else if (ofSum == 1 && ofB == columnsOfB && ofA < 0)
+    growths[gemm] = {{0, 1}, {2, columnsOfB}};
+  else
+    return ofSum < 0 && ofA < 0 && ofB < 0;
+  return true;
+}
+
+bool BlockWidening::match() {
+  SmallVector<CopyOp> copies;
+  SmallVector<GemmOp> gemms;
+  launch.getBody().walk([&](CopyOp copy) { copies.push_back(copy); });
+  launch.getBody().walk([&](GemmOp gemm) { gemms.push_back(gemm); });
+  return llvm::all_of(copies, [&](CopyOp copy) { return matchMove(copy); }) &&
+         llvm::all_of(copies, [&](CopyOp copy) { return matchTiles(copy); }) &&
+         llvm::all_of(gemms, [&](GemmOp gemm) { return matchGemm(gemm); }) && !growths.empty();
+}
+
+bool BlockWidening::growsRows(CopyOp copy) const {
+  const auto *found = growths.find(copy);
+  if (found == growths.end())
+    return false;
+  return llvm::any_of(found->second, [&](auto growth) {
+    Box box = copy.getBox(growth.first);
+    return scopeOf(box.buffer) == Scope::Global && growth.second + 1 == box.sizes.size();
+  });
+}
+
+void BlockWidening::apply() {
+  OpBuilder builder(launch);
+  launch.getGridMutable()[extent].set(builder.create<arith::ConstantIndexOp>(
+      launch.getLoc(), *constantOf(launch.getGrid()[extent]) / 2));
+  for (auto [tile, dim] : tiles) {
+    auto type = cast<MemRefType>(tile.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape[dim] *= 2;
+    tile.setType(
+        MemRefType::get(shape, type.getElementType(), type.getLayout(), type.getMemorySpace()));
+  }
+  for (auto &[op, boxes] : growths)
+    for (auto [box, dim] : boxes)
+      growSize(op, box, dim, 2);
+  builder.setInsertionPointToStart(&launch.getBody().front());
+  auto two = builder.create<arith::ConstantIndexOp>(launch.getLoc(), 2);
+  auto first = builder.create<arith::MulIOp>(launch.getLoc(), number, two);
+  number.replaceAllUsesExcept(first, first);
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "tilewright/passes/TileUtils.h"
+
+#include "llvm/ADT/MapVector.h"
+
+namespace tilewright::passes {
+
+/// Lets a block do the work of two neighbours with tiles that are twice as long in one dimension:
+/// the same loads, products and stores, only larger.
+///
+/// For launches of copies, products and loops without results, as tile-join-blocks takes them.
+class BlockWidening {
+public:
+  /// Neighbours along extent `extent` of the grid.
+  BlockWidening(tile::LaunchOp launch, unsigned extent)
+      : launch(launch), extent(extent), number(launch.getBody().getArgument(extent)) {}
+
+  /// Finds the dimension of each tile that grows. False where the work of two blocks is not that of
+  /// one with larger tiles, so that the launch has to stay or be joined statement by statement.
+  bool match();
+  /// True for a copy or product that gets larger, and for a tile.
+  bool grows(mlir::Operation *op) const { return growths.contains(op); }
+  bool grows(mlir::Value tile) const { return tiles.contains(tile); }
+  /// True for a copy whose rows in global memory get longer.
+  bool growsRows(tile::CopyOp copy) const;
+  /// Halves the extent of the grid. Only after a successful match.
+  void apply();
+
+private:
+  bool matchMove(tile::CopyOp copy);
+  bool matchTiles(tile::CopyOp copy);
+  bool matchGemm(tile::GemmOp gemm);
+  bool isFixed(mlir::Value value) const;
+  bool setDim(const Box &box, int64_t dim);
+  int64_t dimOf(mlir::Value tile) const;
+
+  mutable tile::LaunchOp launch;
+  unsigned extent;
+  mlir::Value number;                          ///< of the block
+  llvm::MapVector<mlir::Value, int64_t> tiles; ///< tile -> its dimension that grows
+  /// Op -> boxes and their dimensions that grow.
+  llvm::MapVector<mlir::Operation *, llvm::SmallVector<std::pair<unsigned, unsigned>>> growths;
+};
+
+} // namespace tilewright::passes
