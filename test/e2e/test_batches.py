@@ -115,6 +115,8 @@ def apart(A, rows, cols, how):
             for _ in T.serial(b % 3):
                 for i, j in T.Parallel(1, cols):
                     a[i, j] = a[i, j] + 1.0
+        elif how == "print":
+            T.print(b, msg="row")
         T.copy(a, C[rows - 1 - b if how == "backwards" else b, 0])
     return C
 
@@ -124,6 +126,7 @@ def apart(A, rows, cols, how):
     [
         ("scalar", lambda a: a * np.arange(len(a), dtype=np.float32)[:, None]),
         ("turns", lambda a: a + np.float32(1) * (np.arange(len(a)) % 3)[:, None]),
+        ("print", lambda a: a),
         ("backwards", lambda a: a[::-1]),
     ],
 )

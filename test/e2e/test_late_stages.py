@@ -230,4 +230,4 @@ def test_two_answers(turns):
 
 def test_how_late():
     [(kind, message)] = remarks(two_answers, inputs_for(1))
-    assert kind == "applied" and "2 turns late" in message
+    assert kind == "applied" and "4 turns late" in message

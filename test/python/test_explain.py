@@ -100,7 +100,8 @@ def test_simulated_runs_count_too(tmp_path):
 def test_decisions_stand_at_their_lines(tmp_path):
     (found,) = kernels(tmp_path, MATMUL + "matmul(n)(a, b)")
     lines = (tmp_path / "script.py").read_text().splitlines()
-    places = [d for d in found["decisions"] if "'a'" in d["message"]]
+    buffers = [d for d in found["decisions"] if d["stage"] == "tile-place-buffers"]
+    places = [d for d in buffers if "'a'" in d["message"]]
     assert places and {"stage", "kind", "message", "location"} == set(places[0])
     for decision in places:
         assert decision["location"]["file"] == str(tmp_path / "script.py")

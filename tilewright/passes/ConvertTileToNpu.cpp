@@ -61,10 +61,13 @@ public:
     auto blocks = builder.create<scf::ForOp>(loc, first, total, step);
     builder.setInsertionPointToStart(blocks.getBody());
     Value id = blocks.getInductionVar();
-    builder.create<npu::BeginBlockOp>(loc, id);
     if (parts) {
+      builder.create<npu::BeginBlockOp>(loc, id);
       lowering.subCore = builder.create<arith::RemUIOp>(loc, id, parts);
       id = builder.create<arith::DivUIOp>(loc, id, parts);
+    } else {
+      id = heavyFirst(id, total, step, grid);
+      builder.create<npu::BeginBlockOp>(loc, id);
     }
     for (auto [index, argument] : llvm::enumerate(launch.getBody().getArguments())) {
       bool last = index + 1 == grid.size();
@@ -85,6 +88,7 @@ public:
   }
 
 private:
+  Value heavyFirst(Value turn, Value total, Value cores, ArrayRef<Value> grid);
   void createBuffers();
   void primeChannels(bool prime);
   Value materialize(Value value);
@@ -98,6 +102,45 @@ private:
       hostScalars; ///< hostScalars: at the top of the function, before everything that uses them
   BoxLowering lowering;
 };
+
+/// Number of the block whose turn it is: linear, or those with most work first. Rounds of all cores
+/// alternate in direction, and the last one, in which some cores have no block, is forward: its
+/// first cores had the lightest blocks of the round before.
+Value CoreProgram::heavyFirst(Value turn, Value total, Value cores, ArrayRef<Value> grid) {
+  auto order = launch->getAttrOfType<DenseI64ArrayAttr>(tile::kHeavyFirstAttr);
+  if (!order)
+    return turn;
+  Location loc = launch.getLoc();
+  auto index = [&](int64_t value) -> Value {
+    return builder.create<arith::ConstantIndexOp>(loc, value);
+  };
+  auto add = [&](Value a, Value b) -> Value { return builder.create<arith::AddIOp>(loc, a, b); };
+  auto sub = [&](Value a, Value b) -> Value { return builder.create<arith::SubIOp>(loc, a, b); };
+  auto mul = [&](Value a, Value b) -> Value { return builder.create<arith::MulIOp>(loc, a, b); };
+  auto div = [&](Value a, Value b) -> Value { return builder.create<arith::DivUIOp>(loc, a, b); };
+  auto rem = [&](Value a, Value b) -> Value { return builder.create<arith::RemUIOp>(loc, a, b); };
+
+  Value round = div(turn, cores), one = index(1);
+  Value isForward = builder.create<arith::CmpIOp>(
+      loc, arith::CmpIPredicate::eq, rem(add(round, div(total, cores)), index(2)), index(0));
+  Value first = mul(round, cores);
+  Value mirrored = sub(add(first, sub(cores, one)), sub(turn, first));
+  Value place = builder.create<arith::SelectOp>(loc, isForward, turn, mirrored);
+
+  auto heavy = static_cast<unsigned>(order[0]);
+  Value others = div(total, grid[heavy]);
+  Value number = div(place, others), rest = rem(place, others);
+  if (order[1] > 0)
+    number = sub(sub(grid[heavy], one), number);
+  Value block = index(0), stride = one;
+  for (auto [dim, extent] : llvm::enumerate(grid)) {
+    block = add(block, mul(dim == heavy ? number : rem(rest, extent), stride));
+    if (dim != heavy)
+      rest = div(rest, extent);
+    stride = mul(stride, extent);
+  }
+  return block;
+}
 
 /// On-chip buffers, channels and scalar variables that this core touches, for the whole function.
 void CoreProgram::createBuffers() {

@@ -114,6 +114,20 @@ def TileFuseK : Pass<"tile-fuse-k", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def TileOrderBlocks : Pass<"tile-order-blocks", "::mlir::func::FuncOp"> {
+  let summary = "give every core as much to do as the others";
+  let description = [{
+    Needs: nothing; after the stages that change the grid.
+    Guarantees: the same results. Where the bounds of loops show that blocks do more the further along an extent they are, or
+    less, the launch gets `tile.heavy_first`: the blocks with most turns are dealt out first, and every other round goes to the
+    cores in reverse.
+    Leaves alone: launches whose loops have the same turns in all blocks, or bounds that depend on data.
+
+    Example: test/passes/tile-order-blocks.mlir.
+  }];
+  let dependentDialects = ["::tilewright::tile::TileDialect"];
+}
+
 def TileMaterializeZero : Pass<"tile-materialize-zero", "::mlir::func::FuncOp"> {
   let summary = "clear tiles whose elements may be read before they are written";
   let description = [{

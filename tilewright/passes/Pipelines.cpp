@@ -13,8 +13,8 @@ using namespace tilewright::passes;
 /// Plain forms: scalar loops; blocks as written, of cube and of vector work; K steps as written;
 /// one vector core; one slot a tile; no late stages; barriers everywhere.
 const std::vector<std::string> &passes::switchNames() {
-  static const std::vector<std::string> names = {"vectorize",  "join",     "batch", "fuse-k",
-                                                 "split-rows", "pipeline", "skew",  "sync"};
+  static const std::vector<std::string> names = {
+      "vectorize", "join", "batch", "fuse-k", "order", "split-rows", "pipeline", "skew", "sync"};
   return names;
 }
 
@@ -49,6 +49,8 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
   if (options.has("fuse-k"))
     onFunctions("tile-fuse-k",
                 [chip = options.chip] { return createTileFuseK(TileFuseKOptions{chip, 0, 1}); });
+  if (options.has("order"))
+    onFunctions("tile-order-blocks", [] { return createTileOrderBlocks(); });
   onFunctions("tile-materialize-zero", [] { return createTileMaterializeZero(); });
   onFunctions("tile-split-cores", [] { return createTileSplitCores(); });
   if (options.has("split-rows"))

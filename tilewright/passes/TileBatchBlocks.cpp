@@ -68,6 +68,8 @@ void Batcher::findTiles() {
   for (size_t known = ~size_t(0); known != tiles.size();) {
     known = tiles.size();
     launch.getBody().walk([&](AccessInterface op) {
+      if (op.getNumBoxes() == 0) // prints of scalars
+        return;
       Value target = op.getBox(0).buffer;
       bool differs = !llvm::all_of(op->getOperands(), [&](Value value) {
         return isa<MemRefType>(value.getType()) ? !tiles.contains(value) : isFixed(value);
@@ -277,6 +279,8 @@ struct TileBatchBlocksPass : passes::impl::TileBatchBlocksBase<TileBatchBlocksPa
       return signalPassFailure();
     }
     getOperation().walk([&](LaunchOp launch) {
+      if (isByHand(launch))
+        return;
       for (unsigned extent = 0; extent < launch.getGrid().size(); ++extent) {
         Batcher batcher(launch, extent, loaded.machine);
         if (!batcher.match())

@@ -386,7 +386,7 @@ struct TileFuseKPass : passes::impl::TileFuseKBase<TileFuseKPass> {
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
     for (scf::ForOp loop : loops) {
       KLoop candidate(loop);
-      if (!candidate.match())
+      if (isByHand(loop->getParentOfType<LaunchOp>()) || !candidate.match())
         continue;
       Widths widths = factor > 0 ? Widths{factor, depth} : candidate.choose(loaded.machine);
       if (widths.factor > 1 || widths.depth > 1)

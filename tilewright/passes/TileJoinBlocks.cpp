@@ -81,6 +81,8 @@ private:
 };
 
 bool Joiner::isCandidate() {
+  if (isByHand(launch))
+    return false;
   bool hasProduct = false;
   WalkResult result = launch.getBody().walk([&](Operation *op) {
     if (auto loop = dyn_cast<scf::ForOp>(op))

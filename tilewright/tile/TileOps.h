@@ -69,6 +69,10 @@ bool usesSubCoreId(LaunchOp launch);
 /// True for a launch whose pipes the author orders by flags, or that leaves no order to the
 /// compiler.
 bool isOrderedByHand(LaunchOp launch);
+/// Either: how its blocks are cut and put together is up to the author too.
+inline bool isByHand(LaunchOp launch) {
+  return isDividedByHand(launch) || isOrderedByHand(launch);
+}
 
 /// Name given by the author: of the alloc, or of the function argument.
 llvm::StringRef nameOf(mlir::Value buffer);
@@ -98,6 +102,9 @@ inline constexpr llvm::StringLiteral kPartsAttr = "tile.parts";
 inline constexpr llvm::StringLiteral kPlacedAttr = "tile.placed";
 /// Unit on launches whose pipes only the author orders.
 inline constexpr llvm::StringLiteral kManualSyncAttr = "tile.manual_sync";
+/// i64 pair on launches: an extent of the grid, and 1 where later blocks along it do more, -1 where
+/// they do less.
+inline constexpr llvm::StringLiteral kHeavyFirstAttr = "tile.heavy_first";
 /// Unit on allocs the author wrote.
 inline constexpr llvm::StringLiteral kUserAttr = "tile.user";
 
