@@ -75,3 +75,7 @@ bool tile::isDividedByHand(LaunchOp launch) {
 bool tile::isOrderedByHand(LaunchOp launch) {
   return launch->hasAttr(kManualSyncAttr) || holds<SetFlagOp, WaitFlagOp>(launch);
 }
+
+bool tile::isByHand(LaunchOp launch) {
+  return isDividedByHand(launch) || isOrderedByHand(launch);
+}

@@ -70,9 +70,7 @@ bool usesSubCoreId(LaunchOp launch);
 /// compiler.
 bool isOrderedByHand(LaunchOp launch);
 /// Either: how its blocks are cut and put together is up to the author too.
-inline bool isByHand(LaunchOp launch) {
-  return isDividedByHand(launch) || isOrderedByHand(launch);
-}
+bool isByHand(LaunchOp launch);
 
 /// Name given by the author: of the alloc, or of the function argument.
 llvm::StringRef nameOf(mlir::Value buffer);
