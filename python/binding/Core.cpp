@@ -191,6 +191,10 @@ void defineBuilder(nb::module_ &m) {
               const Operand &dst, const std::vector<Value> &size, const std::string &rounding) {
              self.elementwise(function, sourcesOf(sources), dst, size, rounding);
            })
+      .def("bitcast_tile",
+           [](KernelBuilder &self, const Operand &src, const std::string &type) {
+             return self.bitcastTile(src, builder::parseDType(type));
+           })
       .def("iota", &KernelBuilder::iota)
       .def("gather", &KernelBuilder::gather)
       .def("transpose", &KernelBuilder::transpose)

@@ -286,6 +286,30 @@ def test_through_l1():
     check(through_l1, [randn((32, 32), np.float16)], lambda a: a, n=32)
 
 
+@tilelang.jit
+def braked(A, n):
+    """A barrier alone leaves the order to the compiler."""
+    A: T.Tensor((n, 64), T.float32)
+    C = T.empty((n, 64), T.float32)
+    with T.Kernel(2, is_npu=True) as (block, _):
+        tile = T.alloc_ub((64,), T.float32)
+        for i in T.Pipelined(n // 2, num_stages=2):
+            T.copy(A[i * 2 + block, 0], tile)
+            T.pipe_barrier("PIPE_ALL")
+            T.vadd(tile, 1.0, tile)
+            T.copy(tile, C[i * 2 + block, 0])
+    return C
+
+
+def test_barrier_in_an_automatic_kernel():
+    a = randn((6, 64), np.float32)
+    check(braked, [a], lambda a: a + 1, n=6)
+    kernel = compile_kernel(braked, [a], {"n": 6}, 2)
+    points = [text for text, _ in kernel.core.sync_points()]
+    assert any("barrier ALL" in p for p in points)
+    assert any("set_flag MTE2->V" in p for p in points)
+
+
 def test_interpreter_reports_deadlock():
     @tilelang.jit
     def stuck(A):
@@ -310,3 +334,98 @@ def test_interpreter_reports_deadlock():
     for engine in ("interpreter", "simulator"):
         with setting(engine=engine), pytest.raises(tilelang.errors.RunError, match="deadlock"):
             stuck(np.ones((16, 16), np.float16))
+
+
+@tilelang.jit
+def through_l0(A, B, m, n, k, bk, tb):
+    """Two slots in each of L1, L0A and L0B, ordered by hand on all four pipes."""
+    A: T.Tensor((m, k), T.float16)
+    B: T.Tensor((n, k) if tb else (k, n), T.float16)
+    C = T.empty((m, n), T.float32)
+    with T.Kernel(1, is_npu=True) as (_, _), T.Scope("Cube"):
+        b_shape = (n, bk) if tb else (bk, n)
+        a1 = T.alloc_L1((2, m, bk), T.float16)
+        b1 = T.alloc_L1((2, *b_shape), T.float16)
+        a0 = T.alloc_L0A((2, m, bk), T.float16)
+        b0 = T.alloc_L0B((2, *b_shape), T.float16)
+        c = T.alloc_L0C((m, n), T.float32)
+        for s in range(2):
+            with T.rs("PIPE_MTE1"):
+                T.set_flag("PIPE_MTE2", s)
+            with T.rs("PIPE_M"):
+                T.set_flag("PIPE_MTE1", s)
+        for i in T.serial(k // bk):
+            with T.rs("PIPE_MTE2"):
+                T.wait_flag("PIPE_MTE1", i % 2)
+                T.load_nd2nz(A[0, i * bk], a1[i % 2, :, :])
+                if tb:
+                    T.load_nd2nz(B[0, i * bk], b1[i % 2, :, :])
+                else:
+                    T.load_nd2nz(B[i * bk, 0], b1[i % 2, :, :])
+                T.set_flag("PIPE_MTE1", i % 2)
+            with T.rs("PIPE_MTE1"):
+                T.wait_flag("PIPE_MTE2", i % 2)
+                T.wait_flag("PIPE_M", i % 2)
+                T.copy(a1[i % 2, :, :], a0[i % 2, :, :])
+                T.copy(b1[i % 2, :, :], b0[i % 2, :, :])
+                T.set_flag("PIPE_MTE2", i % 2)
+                T.set_flag("PIPE_M", i % 2)
+            with T.rs("PIPE_M"):
+                T.wait_flag("PIPE_MTE1", i % 2)
+                T.gemm(a0[i % 2, :, :], b0[i % 2, :, :], c, initC=(i == 0), b_transpose=tb)
+                T.set_flag("PIPE_MTE1", i % 2)
+        with T.rs("PIPE_M"):
+            T.set_flag("PIPE_FIX", 0)
+        with T.rs("PIPE_FIX"):
+            T.wait_flag("PIPE_M", 0)
+            T.copy(c, C)
+        for s in range(2):
+            with T.rs("PIPE_MTE2"):
+                T.wait_flag("PIPE_MTE1", s)
+            with T.rs("PIPE_MTE1"):
+                T.wait_flag("PIPE_M", s)
+    return C
+
+
+@pytest.mark.parametrize("tb", [False, True])
+@pytest.mark.parametrize(("n", "k"), [(32, 64), (48, 32)])
+def test_products_in_l0_by_hand(n, k, tb):
+    a = randn((32, k), np.float16, seed=1)
+    b = randn((n, k) if tb else (k, n), np.float16, seed=2)
+
+    def reference(a, b):
+        return a.astype(np.float32) @ (b.T if tb else b).astype(np.float32)
+
+    check(through_l0, [a, b], reference, m=32, n=n, k=k, bk=16, tb=tb)
+
+
+@tilelang.jit
+def placed_in_l0(A, B, m, n, k):
+    """Tiles in L0, whose order is the compiler's."""
+    A: T.Tensor((m, k), T.float16)
+    B: T.Tensor((k, n), T.float16)
+    C = T.empty((m, n), T.float16)
+    with T.Kernel(T.ceildiv(m, 32), is_npu=True) as (block, _):
+        a1 = T.alloc_L1((32, 32), T.float16)
+        b1 = T.alloc_L1((32, n), T.float16)
+        a0 = T.alloc_L0A((32, 32), T.float16)
+        b0 = T.alloc_L0B((32, n), T.float16)
+        c = T.alloc_L0C((32, n), T.float32)
+        for i in T.Pipelined(k // 32, num_stages=2):
+            T.copy(A[block * 32, i * 32], a1)
+            T.copy(B[i * 32, 0], b1)
+            T.copy(a1, a0)
+            T.copy(b1, b0)
+            T.gemm(a0, b0, c, clear_accum=(i == 0))
+        T.copy(c, C[block * 32, 0])
+    return C
+
+
+@pytest.mark.parametrize(("m", "k"), [(64, 96), (32 * 45, 64)])
+def test_products_in_l0_ordered_by_the_compiler(m, k):
+    a, b = randn((m, k), np.float16, seed=1), randn((k, 32), np.float16, seed=2)
+
+    def reference(a, b):
+        return a.astype(np.float32) @ b.astype(np.float32)
+
+    check(placed_in_l0, [a, b], reference, rtol=2e-3, atol=2e-3, m=m, n=32, k=k)

@@ -6,6 +6,7 @@ import pytest
 
 import tilewright as tilelang
 import tilewright.language as T
+from harness import check, randn
 
 
 @tilelang.jit
@@ -98,3 +99,29 @@ def test_type_of_an_accumulator_is_named_once():
         tilelang.errors.CompileError, match="float32 accumulates in float32, found float16"
     ):
         narrow_sum(np.ones((16, 16), np.float32))
+
+
+def test_bits_of_floats():
+    """Bits of narrow floats were read one by one by the scalar unit, which has no such type."""
+
+    @tilelang.jit
+    def bits(A, n, dtype, whole):
+        A: T.Tensor((n,), dtype)
+        N = T.empty((n,), dtype)
+        B = T.empty((n,), whole)
+        with T.Kernel(1, threads=128) as _:
+            a = T.alloc_shared((n,), dtype)
+            T.copy(A, a)
+            T.copy(T.vbitcast(a, whole), B)
+            for _ in T.serial(3):
+                T.vnot(a, a)
+            T.copy(a, N)
+        return N, B
+
+    for dtype, whole in ((np.float16, np.int16), (np.float32, np.uint32), (np.float64, np.int64)):
+        a = randn((70,), dtype, seed=4)
+
+        def reference(a, whole=whole):
+            return (~a.view(whole)).view(a.dtype), a.view(whole)
+
+        check(bits, [a], reference, n=70, dtype=a.dtype.name, whole=np.dtype(whole).name)

@@ -148,3 +148,14 @@ func.func @unit_flag_between_others() {
   npu.set_flag <MTE2> to <V> id 0 {unit}
   return
 }
+
+// -----
+
+func.func @operands_in_two_places(%n: index, %yes: i1) {
+  %a = npu.alloc "a" : memref<16x16xf16, #npu.space<l0a>>
+  %b = npu.alloc "b" : memref<16x16xf16, #npu.space<l1>>
+  %c = npu.alloc "c" : memref<16x16xf32, #npu.space<l0c>>
+  // expected-error@+1 {{'npu.mmad' op box 2 is in l1, allowed: l0b}}
+  npu.mmad (%c[%n, %n] [%n, %n] : memref<16x16xf32, #npu.space<l0c>>, %a[%n, %n] [%n, %n] : memref<16x16xf16, #npu.space<l0a>>, %b[%n, %n] [%n, %n] : memref<16x16xf16, #npu.space<l1>>) init %yes
+  return
+}

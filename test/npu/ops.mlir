@@ -128,5 +128,25 @@ func.func @synchronisation() attributes {npu.core = #npu.core<aiv>} {
   npu.block_set <MTE3> id 2
   // CHECK-NEXT: npu.block_wait <S> id 2
   npu.block_wait <S> id 2
+  %c2 = arith.constant 2 : index
+  // CHECK: npu.set_flag <V> to <MTE2> id 1 rotate %{{.*}} : index
+  npu.set_flag <V> to <MTE2> id 1 rotate %c2 : index
+  // CHECK-NEXT: npu.block_set <MTE3> id 0 plus %{{.*}}
+  npu.block_set <MTE3> id 0 plus %c2
+  // CHECK-NEXT: npu.end_block
+  npu.end_block
+  return
+}
+
+// CHECK-LABEL: func.func @products_in_l0(
+func.func @products_in_l0(%n: index, %yes: i1) attributes {npu.core = #npu.core<aic>} {
+  %a1 = npu.alloc "a1" : memref<16x16xf16, #npu.space<l1>>
+  %a = npu.alloc "a" : memref<16x16xf16, #npu.space<l0a>>
+  %b = npu.alloc "b" : memref<16x16xf16, #npu.space<l0b>>
+  %c = npu.alloc "c" : memref<16x16xf32, #npu.space<l0c>>
+  // CHECK: npu.load_l0 (%a[%[[N:.*]], %[[N]]] [%[[N]], %[[N]]] : memref<16x16xf16, #npu.space<l0a>>, %a1
+  npu.load_l0 (%a[%n, %n] [%n, %n] : memref<16x16xf16, #npu.space<l0a>>, %a1[%n, %n] [%n, %n] : memref<16x16xf16, #npu.space<l1>>)
+  // CHECK-NEXT: npu.mmad (%c[%[[N]], %[[N]]] [%[[N]], %[[N]]] : memref<16x16xf32, #npu.space<l0c>>, %a[
+  npu.mmad (%c[%n, %n] [%n, %n] : memref<16x16xf32, #npu.space<l0c>>, %a[%n, %n] [%n, %n] : memref<16x16xf16, #npu.space<l0a>>, %b[%n, %n] [%n, %n] : memref<16x16xf16, #npu.space<l0b>>) init %yes
   return
 }

@@ -144,6 +144,48 @@ def test_signal_to_nobody():
     assert line == line_of("to nobody")
 
 
+def l0_kernel(fill: bool = False, direct: bool = False, mixed: bool = False) -> object:
+    @T.prim_func
+    def kernel(A: T.Tensor((16, 16), "float16"), C: T.Tensor((16, 16), "float32")):
+        with T.Kernel(1, is_npu=True):
+            a = T.alloc_L1((16, 16), "float16")
+            a0 = T.alloc_L0A((16, 16), "float16")
+            b0 = T.alloc_L0B((16, 16), "float16")
+            c = T.alloc_L0C((16, 16), "float32")
+            T.copy(A, a)
+            if fill:
+                T.clear(a0)  # fill L0A
+            elif direct:
+                T.copy(A, a0)  # from global memory
+            else:
+                T.copy(a, a0)
+            T.copy(a, b0)
+            if mixed:
+                T.gemm(a, b0, c, initC=True)  # from L1 and L0B
+            else:
+                T.gemm(a0, b0, c, initC=True)
+            if not (fill or direct or mixed):
+                T.gemm(a, a, c, initC=False)  # a macro beside tiles in L0
+            T.copy(c, C)
+
+    return kernel
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "mark"),
+    [
+        ({"fill": True}, "is in l0a, which no instruction fills with a value", "fill L0A"),
+        ({"direct": True}, "L0A and L0B are loaded from L1", "from global memory"),
+        ({"mixed": True}, "are in l1 and l0b; allowed are both in L1", "from L1 and L0B"),
+        ({}, "takes all of L0A and L0B for its parts", "a macro beside tiles in L0"),
+    ],
+)
+def test_tiles_in_l0(options, message, mark):
+    text, line = compile_error(l0_kernel(**options))
+    assert message in text
+    assert line == line_of(mark)
+
+
 def test_manual_tiles_share_no_memory():
     @T.prim_func
     def kernel(A: T.Tensor((4, 16384), "float32")):

@@ -339,3 +339,21 @@ func.func @stray_end() {
   // expected-error@+1 {{expects parent op to be one of 'tile.launch, tile.parallel'}}
   tile.end
 }
+
+// -----
+
+func.func @flag_to_itself(%n: index) {
+  // expected-error@+1 {{needs two different pipes, found V and V}}
+  tile.set_flag <V> to <V> id %n
+  return
+}
+
+// -----
+
+func.func @bits_of_another_width(%A: memref<8xf16>, %B: memref<8xi32>) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  // expected-error@+1 {{bitcast needs two tiles whose elements are equally wide}}
+  tile.elementwise <bitcast> (%B[%c0] [%c8] : memref<8xi32>, %A[%c0] [%c8] : memref<8xf16>)
+  return
+}

@@ -97,3 +97,20 @@ func.func @channels() {
   tile.release %W on <aiv> : memref<16x16xf32, #workspace>
   return
 }
+
+// CHECK-LABEL: func.func @orders_of_the_author(
+func.func @orders_of_the_author(%n: index) {
+  // CHECK: %[[ID:.*]] = tile.sub_core_id
+  %id = tile.sub_core_id
+  // CHECK-NEXT: tile.set_flag <MTE2> to <V> id %[[ID]] {tile.placed = #tile.core<aiv>}
+  tile.set_flag <MTE2> to <V> id %id {tile.placed = #tile.core<aiv>}
+  // CHECK-NEXT: tile.wait_flag <MTE2> to <V> id %{{.*}}
+  tile.wait_flag <MTE2> to <V> id %n
+  // CHECK-NEXT: tile.barrier <All>
+  tile.barrier <All>
+  // CHECK-NEXT: tile.block_set <FIX> id %{{.*}}
+  tile.block_set <FIX> id %n
+  // CHECK-NEXT: tile.block_wait <MTE2> id %{{.*}}
+  tile.block_wait <MTE2> id %n
+  return
+}

@@ -149,7 +149,9 @@ struct KernelBuilder::Impl {
   void verify(mlir::Operation *op);
   /// A tile that holds `box` converted to `type`.
   ResolvedBox converted(const ResolvedBox &box, DType type);
-  void invertBits(KernelBuilder &self, const ResolvedBox &src, const ResolvedBox &dst);
+  void emitUnary(Fn fn, const ResolvedBox &dst, const ResolvedBox &src);
+  ResolvedBox bitsOfBox(const ResolvedBox &box, DType type);
+  void invertBits(const ResolvedBox &src, const ResolvedBox &dst);
   void emitElementwise(Fn fn, llvm::ArrayRef<ResolvedBox> boxes, const std::optional<Value> &scalar,
                        bool scalarFirst, Round round,
                        llvm::ArrayRef<llvm::SmallVector<int64_t>> maps, DType scalarType);

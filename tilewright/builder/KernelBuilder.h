@@ -171,6 +171,8 @@ public:
             bool reverse);
   void elementwise(const std::string &function, const std::vector<Source> &sources,
                    const Operand &dst, const std::vector<Value> &size, const std::string &rounding);
+  /// A new tile that holds the bits of a box as elements of another type of the same width.
+  Buffer bitcastTile(const Operand &src, DType type);
   void iota(const Operand &dst, const Value &start, const std::vector<Value> &steps);
   void gather(const Operand &src, const Operand &dst, const Operand &indices);
   void transpose(const Operand &src, const Operand &dst, const std::vector<int64_t> &permutation);

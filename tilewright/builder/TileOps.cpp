@@ -187,19 +187,45 @@ void KernelBuilder::Impl::emitElementwise(Fn fn, ArrayRef<ResolvedBox> boxes,
                                              operand, fn, mapAttr, scalarFirst, round));
 }
 
-/// dst = ~src on the bits of floats, element by element.
-void KernelBuilder::Impl::invertBits(KernelBuilder &self, const ResolvedBox &src,
-                                     const ResolvedBox &dst) {
+/// One function of one box of the same rank.
+void KernelBuilder::Impl::emitUnary(Fn fn, const ResolvedBox &dst, const ResolvedBox &src) {
+  SmallVector<int64_t> map = llvm::to_vector(llvm::seq<int64_t>(0, dst.sizes.size()));
+  emitElementwise(fn, {dst, src}, std::nullopt, false, Round::Rint, {map, map}, dst.buffer.dtype);
+}
+
+/// A new tile with the bits of `box`.
+ResolvedBox KernelBuilder::Impl::bitsOfBox(const ResolvedBox &box, DType type) {
+  Buffer tile = alloc(nameOf(box.buffer) + "_bits", type, capacity(box), tile::Scope::Fragment,
+                      /*user=*/false);
+  ResolvedBox result{tile, std::vector<Value>(box.sizes.size(), Value::number(int64_t(0))),
+                     box.sizes};
+  emitUnary(Fn::Bitcast, result, box);
+  return result;
+}
+
+/// dst = ~src on the bits of floats.
+void KernelBuilder::Impl::invertBits(const ResolvedBox &src, const ResolvedBox &dst) {
   DType type = dst.buffer.dtype;
   DType bits = bitsOf(type) == 64 ? DType::Int64 : bitsOf(type) == 32 ? DType::Int32 : DType::Int16;
-  std::vector<Value> lanes = self.beginParallel(dst.sizes), from, to;
-  for (size_t dim = 0; dim < lanes.size(); ++dim) {
-    from.push_back(binary("add", src.offsets[dim], lanes[dim]));
-    to.push_back(binary("add", dst.offsets[dim], lanes[dim]));
-  }
-  Value inverted = unary("not", self.bitcast(load(src.buffer, from), bits));
-  store(self.bitcast(inverted, type), dst.buffer, to);
-  self.endParallel();
+  ResolvedBox tile = bitsOfBox(src, bits);
+  emitUnary(Fn::Not, tile, tile);
+  emitUnary(Fn::Bitcast, dst, tile);
+}
+
+Buffer KernelBuilder::bitcastTile(const Operand &src, DType type) {
+  Impl &b = *impl;
+  b.requireLaunch("T.vbitcast stands");
+  ResolvedBox box = b.resolve(src, "T.vbitcast");
+  b.checkInside(box, "T.vbitcast");
+  if (b.scopeOf(box.buffer) == tile::Scope::Global)
+    fail("T.vbitcast: " + b.describe(box.buffer) +
+         " is in global memory; copy it into a tile first");
+  if (bitsOf(type) != bitsOf(box.buffer.dtype))
+    fail("T.vbitcast: " + b.describe(box.buffer) + " has elements of " +
+         llvm::Twine(bitsOf(box.buffer.dtype)) + " bits, " + named(type) + " has " +
+         llvm::Twine(bitsOf(type)) + "; both need the same number");
+  b.noteBoxOp();
+  return b.bitsOfBox(box, type).buffer;
 }
 
 void KernelBuilder::elementwise(const std::string &function, const std::vector<Source> &given,
@@ -302,7 +328,7 @@ void KernelBuilder::elementwise(const std::string &function, const std::vector<S
            " holds floats; bit operations need integer or bool tiles");
     if (parts[0].box->sizes.size() != to.sizes.size())
       fail(what + ": both tiles need the same rank");
-    b.invertBits(*this, *parts[0].box, to);
+    b.invertBits(*parts[0].box, to);
     return;
   }
 

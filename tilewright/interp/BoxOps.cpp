@@ -614,6 +614,8 @@ void runElementwise(Machine &m, const Node &node, const BoxOperands &operands) {
       to.count == 0)
     return;
 
+  if (fn == Fn::Bitcast) // elements of the same width
+    return writeBox(to, spreadOperand(m, kSpread, sources[0], to.sizes, to.count));
   size_t firstValue = fn == Fn::Select ? 1 : 0;
   if (firstValue && sources[0].kind != Kind::I1)
     return m.fail(node, "select: a condition of type " + Twine(nameOf(sources[0].kind)));

@@ -40,12 +40,16 @@ MemRefType withSpace(MemRefType type, Space space) {
                          SpaceAttr::get(type.getContext(), space));
 }
 
+bool isFractal(Space space) {
+  return space == Space::L1 || space == Space::L0A || space == Space::L0B || space == Space::L0C;
+}
+
 int64_t slotBytes(MemRefType type) {
   Type element = type.getElementType();
   int64_t bytes = element.isIndex() ? 8 : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
   SmallVector<int64_t> shape(type.getShape());
   Space space = spaceOf(type);
-  if (space == Space::L1 || space == Space::L0C) {
+  if (isFractal(space)) {
     int64_t columns = space == Space::L0C ? 16 : 32 / bytes;
     if (!shape.empty())
       shape.back() = llvm::alignTo(shape.back(), columns);
@@ -57,8 +61,7 @@ int64_t slotBytes(MemRefType type) {
   int64_t total = bytes;
   for (int64_t extent : shape)
     total *= extent;
-  return llvm::alignTo(
-      total, space == Space::Workspace || space == Space::L1 || space == Space::L0C ? 512 : 32);
+  return llvm::alignTo(total, space == Space::Workspace || isFractal(space) ? 512 : 32);
 }
 
 StringRef nameOf(Value buffer) {

@@ -53,8 +53,13 @@ LogicalResult LoadOp::verify() {
   return verifySpaces(*this, {{Space::UB, Space::L1}, {Space::GM, Space::Workspace}});
 }
 LogicalResult FillL1Op::verify() { return verifySpaces(*this, {{Space::L1}}); }
+LogicalResult LoadL0Op::verify() {
+  return verifySpaces(*this, {{Space::L0A, Space::L0B}, {Space::L1}});
+}
 LogicalResult MmadOp::verify() {
-  return verifySpaces(*this, {{Space::L0C}, {Space::L1}, {Space::L1}});
+  if (isMacro())
+    return verifySpaces(*this, {{Space::L0C}, {Space::L1}, {Space::L1}});
+  return verifySpaces(*this, {{Space::L0C}, {Space::L1, Space::L0A}, {Space::L0B}});
 }
 LogicalResult FixpipeOp::verify() {
   return verifySpaces(*this, {{Space::GM, Space::Workspace, Space::L1}, {Space::L0C}});

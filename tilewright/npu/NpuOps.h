@@ -31,7 +31,10 @@ Space spaceOf(mlir::MemRefType type);
 Space spaceOf(mlir::Value buffer);
 mlir::MemRefType withSpace(mlir::MemRefType type, Space space);
 
-/// Bytes that one copy of a buffer of this type takes in its space: L1 and L0C in 16 x 32-byte
+/// True for the cube core's memories, which hold matrices as fractals.
+bool isFractal(Space space);
+
+/// Bytes that one copy of a buffer of this type takes in its space: the cube core's in 16 x 32-byte
 /// fractals (C0 = 32 bytes, f32 accumulators 16 x 16), UB rows whole, the total in 32-byte blocks;
 /// workspace slots in 512-byte lines.
 int64_t slotBytes(mlir::MemRefType type);

@@ -100,15 +100,25 @@ def Npu_FillL1Op : Npu_BoxOp<"fill_l1", "Pipe::MTE2", "::tilewright::AccessKind:
   let arguments = (ins Variadic<AnyMemRef>:$buffers, Variadic<Index>:$offsets, Variadic<Index>:$sizes, AnyType:$value);
   let assemblyFormat = "$value `:` type($value) `,` custom<Boxes>($buffers, type($buffers), $offsets, $sizes) attr-dict";
 }
-def Npu_MmadOp : Npu_BoxOp<"mmad", "index == 0 ? Pipe::M : Pipe::MTE1",
+def Npu_LoadL0Op : Npu_BoxOp<"load_l0", "Pipe::MTE1", WriteFirst> {
+  let summary = "(dst L0A or L0B, src L1): copy a box";
+  let arguments = (ins Variadic<AnyMemRef>:$buffers, Variadic<Index>:$offsets, Variadic<Index>:$sizes);
+  let assemblyFormat = "custom<Boxes>($buffers, type($buffers), $offsets, $sizes) attr-dict";
+}
+def Npu_MmadOp : Npu_BoxOp<"mmad", "index == 0 || !isMacro() ? Pipe::M : Pipe::MTE1",
                            "index == 0 ? ::tilewright::AccessKind::Update : ::tilewright::AccessKind::Read"> {
-  let summary = "(C in L0C, A in L1, B in L1): C = (init ? 0 : C) + op(A) . op(B)";
+  let summary = "(C in L0C, A in L1 or L0A, B in L1 or L0B): C = (init ? 0 : C) + op(A) . op(B)";
   let description = [{
-    A macro: loads A and B through L0A and L0B on MTE1 with its own double buffering and reserved event ids, multiplies on M.
+    On operands in L1 a macro: loads A and B through L0A and L0B on MTE1 with its own double buffering and reserved event ids,
+    multiplies on M. On operands in L0A and L0B the product alone, all of it on M.
   }];
   let arguments = (ins Variadic<AnyMemRef>:$buffers, Variadic<Index>:$offsets, Variadic<Index>:$sizes, I1:$init,
                        UnitAttr:$transpose_a, UnitAttr:$transpose_b);
   let assemblyFormat = "custom<Boxes>($buffers, type($buffers), $offsets, $sizes) `init` $init attr-dict";
+  let extraClassDeclaration = boxMethods # [{
+    /// True when the op loads its operands from L1 itself.
+    bool isMacro() { return spaceOf(getBuffers()[1]) == Space::L1; }
+  }];
 }
 def Npu_FixpipeOp : Npu_BoxOp<"fixpipe", "Pipe::FIX", WriteFirst> {
   let summary = "(dst GM or L1, src L0C): copy a box out of the accumulator, narrowing floats to nearest even";

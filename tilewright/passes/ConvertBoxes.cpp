@@ -224,6 +224,17 @@ LogicalResult BoxLowering::lowerCopy(tile::CopyOp copy) {
   cutPartner(dst.buffer, dst, src, from);
   cutPartner(src.buffer, src, dst, to);
 
+  if (dstScope == tile::Scope::L0A || dstScope == tile::Scope::L0B) {
+    if (srcScope != tile::Scope::L1)
+      return copy.emitError("'")
+             << tile::nameOf(dst.buffer) << "' is loaded from " << stringifyScope(srcScope)
+             << "; L0A and L0B are loaded from L1: go through a T.alloc_L1 tile";
+    Operands operands;
+    operands.add(to);
+    operands.add(from);
+    builder.create<npu::LoadL0Op>(loc, operands.buffers, operands.offsets, operands.sizes);
+    return success();
+  }
   if (srcScope == tile::Scope::Global || srcScope == tile::Scope::Workspace) {
     Place whole = to;
     Clipped clipped = srcScope == tile::Scope::Global ? clip(src, from, dst, to) : Clipped();
@@ -291,13 +302,38 @@ LogicalResult BoxLowering::lowerAtomic(tile::AtomicOp atomic) {
   return success();
 }
 
-void BoxLowering::lowerFill(tile::FillOp fill) {
+LogicalResult BoxLowering::lowerFill(tile::FillOp fill) {
+  tile::Scope scope = tile::scopeOf(fill.getBox(0).buffer);
+  if (scope == tile::Scope::L0A || scope == tile::Scope::L0B || scope == tile::Scope::L0C)
+    return fill.emitError("'") << tile::nameOf(fill.getBox(0).buffer) << "' is in "
+                               << stringifyScope(scope)
+                               << ", which no instruction fills with a value; fill the operand in "
+                                  "L1, or start the sum with clear_accum (initC)";
   Place place = placeOf(fill.getBox(0));
   cutRows(fill.getBox(0).buffer, place);
   fillPlace(fill.getLoc(), place, mapped(fill.getValue()));
+  return success();
 }
 
-void BoxLowering::lowerGemm(tile::GemmOp gemm) {
+LogicalResult BoxLowering::lowerGemm(tile::GemmOp gemm) {
+  tile::Scope a = tile::scopeOf(gemm.getBox(1).buffer), b = tile::scopeOf(gemm.getBox(2).buffer);
+  bool isMacro = a == tile::Scope::L1 && b == tile::Scope::L1;
+  if (!isMacro && (a != tile::Scope::L0A || b != tile::Scope::L0B))
+    return gemm.emitError("the operands of a product are in ")
+           << stringifyScope(a) << " and " << stringifyScope(b)
+           << "; allowed are both in L1, or A in L0A and B in L0B";
+  auto isInL0 = [](tile::AllocOp alloc) {
+    return tile::scopeOf(alloc) == tile::Scope::L0A || tile::scopeOf(alloc) == tile::Scope::L0B;
+  };
+  if (isMacro)
+    for (auto alloc : gemm->getParentOfType<tile::LaunchOp>().getOps<tile::AllocOp>())
+      if (isInL0(alloc)) {
+        InFlightDiagnostic error = gemm.emitError(
+            "a product of tiles in L1 takes all of L0A and L0B for its parts; in a kernel with "
+            "tiles there, load the operands there too");
+        error.attachNote(alloc.getLoc()) << "'" << alloc.getName() << "' is there";
+        return error;
+      }
   Operands operands;
   for (unsigned box = 0; box < 3; ++box)
     operands.add(placeOf(gemm.getBox(box)));
@@ -308,6 +344,7 @@ void BoxLowering::lowerGemm(tile::GemmOp gemm) {
                          .getResult();
   builder.create<npu::MmadOp>(gemm.getLoc(), operands.buffers, operands.offsets, operands.sizes,
                               init, gemm.getTransposeAAttr(), gemm.getTransposeBAttr());
+  return success();
 }
 
 void BoxLowering::lowerElementwise(tile::ElementwiseOp op) {
@@ -514,7 +551,9 @@ void BoxLowering::lowerSync(Operation *op) {
                                         rest);
       })
       .Case([&](tile::BarrierOp barrier) {
-        builder.create<npu::BarrierOp>(loc, pipe(barrier.getPipe()));
+        // One of the author's leaves the rest of the order to the compiler.
+        auto created = builder.create<npu::BarrierOp>(loc, pipe(barrier.getPipe()));
+        created->setAttr(tile::kUserAttr, builder.getUnitAttr());
       })
       .Case([&](tile::BlockSetOp set) {
         builder.create<npu::BlockSetOp>(loc, pipe(set.getPipe()), number, rest);
@@ -528,8 +567,8 @@ LogicalResult BoxLowering::lower(Operation *op) {
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case<tile::CopyOp>([&](auto copy) { return lowerCopy(copy); })
       .Case<tile::AtomicOp>([&](auto atomic) { return lowerAtomic(atomic); })
-      .Case<tile::FillOp>([&](auto fill) { return lowerFill(fill), success(); })
-      .Case<tile::GemmOp>([&](auto gemm) { return lowerGemm(gemm), success(); })
+      .Case<tile::FillOp>([&](auto fill) { return lowerFill(fill); })
+      .Case<tile::GemmOp>([&](auto gemm) { return lowerGemm(gemm); })
       .Case<tile::ElementwiseOp>(
           [&](auto elementwise) { return lowerElementwise(elementwise), success(); })
       .Case<tile::ReduceOp>([&](auto reduce) { return lowerReduce(reduce); })

@@ -74,8 +74,8 @@ private:
 
   mlir::LogicalResult lowerCopy(tile::CopyOp copy);
   mlir::LogicalResult lowerAtomic(tile::AtomicOp atomic);
-  void lowerFill(tile::FillOp fill);
-  void lowerGemm(tile::GemmOp gemm);
+  mlir::LogicalResult lowerFill(tile::FillOp fill);
+  mlir::LogicalResult lowerGemm(tile::GemmOp gemm);
   void lowerElementwise(tile::ElementwiseOp op);
   mlir::LogicalResult lowerReduce(tile::ReduceOp reduce);
   void lowerIota(tile::IotaOp iota);

@@ -172,7 +172,7 @@ struct InsertSync : passes::impl::NpuInsertSyncBase<InsertSync> {
     }
     Operation *manual = nullptr;
     function.walk([&](Operation *op) {
-      if (isSync(*op) && !manual)
+      if (isSync(*op) && !op->hasAttr(tile::kUserAttr) && !manual)
         manual = op;
     });
     if (manual) {

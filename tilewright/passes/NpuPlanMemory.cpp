@@ -235,6 +235,8 @@ struct NpuPlanMemoryPass : impl::NpuPlanMemoryBase<NpuPlanMemoryPass> {
       for (const Memory &memory :
            {Memory{npu::Space::UB, "UB", "unified buffer", machine.ubBytes, kBlock},
             Memory{npu::Space::L1, "L1", "L1 buffer", machine.l1Bytes, kLine},
+            Memory{npu::Space::L0A, "L0A", "left operand memory", machine.l0aBytes, kLine},
+            Memory{npu::Space::L0B, "L0B", "right operand memory", machine.l0bBytes, kLine},
             Memory{npu::Space::L0C, "L0C", "accumulator memory", machine.l0cBytes, kLine}})
         if (failed(plan(function, memory)))
           return signalPassFailure();

@@ -191,6 +191,8 @@ private:
       int64_t alignment = space == npu::Space::UB ? 32 : 512;
       int64_t capacity = space == npu::Space::UB                       ? machine.ubBytes
                          : space == npu::Space::L1                     ? machine.l1Bytes
+                         : space == npu::Space::L0A                    ? machine.l0aBytes
+                         : space == npu::Space::L0B                    ? machine.l0bBytes
                          : space == npu::Space::L0C                    ? machine.l0cBytes
                          : space == npu::Space::Workspace && workspace ? workspace.getInt()
                                                                        : 0;

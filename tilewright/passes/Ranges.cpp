@@ -52,6 +52,8 @@ std::optional<Bounds> rangeBeforeWrap(Value value, unsigned depth) {
     return operand(0);
   if (isa<memref::DimOp, tile::SymbolOp>(op))
     return Bounds{0, kFar};
+  if (isa<tile::SubCoreIdOp>(op))
+    return Bounds{0, 1};
   if (isa<arith::SelectOp>(op)) {
     auto yes = operand(1), no = operand(2);
     if (!yes || !no)

@@ -144,7 +144,7 @@ void Solver::resetLinks() {
   links.assign(table.blocks().size(), {});
   for (auto [number, info] : llvm::enumerate(table.blocks()))
     for (Operation &op : *info.block)
-      if (isa<MmadOp>(op)) {
+      if (auto mmad = dyn_cast<MmadOp>(op); mmad && mmad.isMacro()) {
         int place = placeOfOp(table.indexOf(&op));
         links[number].push_back({Pipe::MTE1, Pipe::M, place + 1, place - 1, 0, -1, -1});
       }

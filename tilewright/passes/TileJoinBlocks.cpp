@@ -91,7 +91,8 @@ bool Joiner::isCandidate() {
       if (!isa<CopyOp, GemmOp>(op))
         return WalkResult::interrupt();
       for (unsigned box = 0; box < access.getNumBoxes(); ++box)
-        if (scopeOf(access.getBox(box).buffer) == Scope::UB)
+        if (Scope scope = scopeOf(access.getBox(box).buffer);
+            scope == Scope::UB || scope == Scope::L0A || scope == Scope::L0B)
           return WalkResult::interrupt();
       hasProduct |= isa<GemmOp>(op);
       return WalkResult::advance();

@@ -25,7 +25,8 @@ struct TileMaterializeZeroPass : passes::impl::TileMaterializeZeroBase<TileMater
       launch.walk([&](AllocOp alloc) { allocs.push_back(alloc); });
       for (AllocOp alloc : allocs) {
         Scope scope = scopeOf(alloc);
-        if (scope == Scope::L0C || scope == Scope::Workspace || !summarize(body, alloc).exposed)
+        if (scope == Scope::L0A || scope == Scope::L0B || scope == Scope::L0C ||
+            scope == Scope::Workspace || !summarize(body, alloc).exposed)
           continue;
         OpBuilder builder(alloc);
         builder.setInsertionPointAfter(alloc);

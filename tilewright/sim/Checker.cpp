@@ -76,7 +76,7 @@ Checker::Checker(const Program &program, const Machine &chip, const HappensBefor
   size_t numCores = program.isMixed() ? kGroupCores : 2;
   for (size_t core = 0; core < numCores; ++core) {
     bool isUsed = !(kinds[core] == CoreKind::AIC ? program.aic : program.aiv).code.empty();
-    for (Space space : {Space::L1, Space::L0C, Space::UB})
+    for (Space space : {Space::L1, Space::L0A, Space::L0B, Space::L0C, Space::UB})
       if (int64_t bytes = isUsed ? spaceBytes(chip, kinds[core], space) : 0)
         memory.shadows[core][size_t(space)].reset(bytes);
   }

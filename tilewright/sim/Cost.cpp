@@ -595,6 +595,10 @@ double computeCycles(const ResolvedOp &op, const Machine &chip) {
   case TileOp::AtomicMax:
   case TileOp::AtomicMin:
     return 0; // GM traffic has its own record
+  case TileOp::LoadL0:
+    return chip.mte1LoadsPerOperand * chip.mte1Latency +
+           static_cast<double>(dstBytes) /
+               (op.fn == kIntoL0B ? chip.mte1RateL0b : chip.mte1RateL0a);
   case TileOp::FillL1:
     return chip.mte2Start + static_cast<double>(dstBytes) / chip.mte1RateL0a;
   case TileOp::Mmad: {

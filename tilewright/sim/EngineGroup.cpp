@@ -16,6 +16,9 @@ std::string coreName(const CoreRun &core) {
   return text;
 }
 
+/// A product that ignores what its accumulator holds.
+bool startsFromZero(const ResolvedOp &op) { return op.op == TileOp::Mmad && op.scalars[0] != 0; }
+
 /// The worker's clocks, as new.
 HappensBefore *orderOf(GroupScratch &scratch, int numAivs, int maxOutstanding) {
   if (scratch.order)
@@ -276,7 +279,7 @@ std::optional<CoreStatus> Group::issue(CoreRun &core, const Insn &insn) {
     checker->alone(core.index, prepared, core.vm.regs.data(), core.block);
   if (order) {
     int lane = laneOf(core.index, prepared.pipe);
-    if (op == TileOp::Mmad) {
+    if (prepared.isMacro) {
       int reads = laneOf(core.index, Pipe::MTE1);
       uint32_t readTick = order->begin(reads);
       if (checker) {
@@ -287,7 +290,7 @@ std::optional<CoreStatus> Group::issue(CoreRun &core, const Insn &insn) {
       order->end(reads, readTick);
       uint32_t tick = order->beginAfter(lane, reads, readTick);
       if (checker) {
-        if (prepared.op.scalars[0] == 0)
+        if (!startsFromZero(prepared.op))
           checker->access(lane, tick, prepared, 0, false, core.block);
         checker->access(lane, tick, prepared, 0, true, core.block);
       }
@@ -298,7 +301,7 @@ std::optional<CoreStatus> Group::issue(CoreRun &core, const Insn &insn) {
       uint32_t tick = order->begin(lane);
       if (checker) {
         for (unsigned k = prepared.op.numOperands; k-- > 0;)
-          if (prepared.operands[k].isRead)
+          if (prepared.operands[k].isRead && !(k == 0 && startsFromZero(prepared.op)))
             checker->access(lane, tick, prepared, k, false, core.block);
         if (prepared.operands[0].isWritten)
           checker->access(lane, tick, prepared, 0, true, core.block);

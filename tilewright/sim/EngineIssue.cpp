@@ -34,7 +34,8 @@ unsigned sizeOwner(TileOp op, unsigned index) {
 }
 
 bool isBoxCopy(TileOp op) {
-  return op == TileOp::Load || op == TileOp::Fixpipe || op == TileOp::Store || isAtomic(op);
+  return op == TileOp::Load || op == TileOp::LoadL0 || op == TileOp::Fixpipe ||
+         op == TileOp::Store || isAtomic(op);
 }
 
 /// True when bytes [low, high) leave the slot of the operand's buffer in which they begin.
@@ -191,6 +192,8 @@ Pipe tilewright::sim::pipeOf(TileOp op) {
   case TileOp::Load:
   case TileOp::FillL1:
     return Pipe::MTE2;
+  case TileOp::LoadL0:
+    return Pipe::MTE1;
   case TileOp::Mmad:
     return Pipe::M;
   case TileOp::Fixpipe:
@@ -243,6 +246,7 @@ std::vector<Prepared> tilewright::sim::prepareTemplates(const Program &program,
       operand.tensor = view.tensor;
       bool isLoad = tmpl.op == TileOp::ScalarLoad;
       operand.isWritten = k == 0 && !isLoad;
+      prepared.isMacro = tmpl.op == TileOp::Mmad && tmpl.operands[1].space == Space::L1;
       operand.isRead = k != 0 || isLoad || isAtomic(tmpl.op) || tmpl.op == TileOp::Mmad ||
                        (tmpl.op == TileOp::Reduce && (tmpl.flags & kAccumulate));
       if (view.space == Space::GM) {

@@ -103,6 +103,7 @@ struct Prepared {
   std::vector<Patch> patches;
   const Template *source = nullptr;
   int32_t index = 0;
+  bool isMacro = false;           ///< an Mmad that reads A and B on MTE1
   Pipe pipe = Pipe::V;            ///< executing pipe; M for Mmad
   bool ready = false;             ///< bounds of the constant operands have been found
   std::optional<ReadyOp> readyOp; ///< for the shapes of now; made when it is carried out

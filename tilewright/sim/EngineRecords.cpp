@@ -136,7 +136,7 @@ void Group::recordIssue(CoreRun &core, Prepared &prepared) {
   if (!prepared.cost || !hasFixedCost(prepared))
     prepared.cost = scratch.table->costOf(op);
   Record &record = core.records.records.emplace_back();
-  record.kind = op.op == TileOp::Mmad      ? RecordKind::Mmad
+  record.kind = prepared.isMacro           ? RecordKind::Mmad
                 : prepared.pipe == Pipe::S ? RecordKind::ScalarWork
                                            : RecordKind::Compute;
   record.pipe = prepared.pipe;

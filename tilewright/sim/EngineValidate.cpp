@@ -14,6 +14,7 @@ struct OperandRule {
 OperandRule ruleOf(TileOp op, const Template &tmpl) {
   switch (op) {
   case TileOp::Load:
+  case TileOp::LoadL0:
   case TileOp::Fixpipe:
   case TileOp::Store:
   case TileOp::AtomicAdd:
@@ -57,8 +58,12 @@ bool spaceAllowed(TileOp op, unsigned index, Space space) {
     return index == 0 ? space == Space::UB || space == Space::L1 : space == Space::GM;
   case TileOp::FillL1:
     return space == Space::L1;
+  case TileOp::LoadL0:
+    return index == 0 ? space == Space::L0A || space == Space::L0B : space == Space::L1;
   case TileOp::Mmad:
-    return space == (index == 0 ? Space::L0C : Space::L1);
+    return index == 0   ? space == Space::L0C
+           : index == 1 ? space == Space::L1 || space == Space::L0A
+                        : space == Space::L1 || space == Space::L0B;
   case TileOp::Fixpipe:
     return index == 0 ? space == Space::GM || space == Space::L1 : space == Space::L0C;
   case TileOp::Store:
@@ -159,6 +164,8 @@ private:
     case TileOp::Mmad:
       if (tmpl.operands[0].rank != 2)
         return "works on matrices";
+      if ((tmpl.operands[1].space == Space::L1) != (tmpl.operands[2].space == Space::L1))
+        return "has one operand in L1 and one in L0";
       break;
     case TileOp::ScalarLoad:
       if (!isReg(tmpl.resultReg))
@@ -173,6 +180,7 @@ private:
         return "indices must be i32";
       break;
     case TileOp::Load:
+    case TileOp::LoadL0:
     case TileOp::Store:
     case TileOp::Copy:
       if (tmpl.operands[0].type != tmpl.operands[1].type)

@@ -383,6 +383,7 @@ void dispatch(const Level &level, const Job &job) {
   case TileOp::Fill:
   case TileOp::FillL1:
   case TileOp::Load:
+  case TileOp::LoadL0:
   case TileOp::Store:
   case TileOp::Copy:
   case TileOp::Select:
@@ -446,7 +447,8 @@ ReadyOp::ReadyOp(const ResolvedOp &op) : numOperands(op.numOperands) {
   if (isNothing)
     return;
   // Moves between equal types move bits; between others they convert.
-  bool moves = op.op == TileOp::Copy || op.op == TileOp::Load || op.op == TileOp::Store;
+  bool moves = op.op == TileOp::Copy || op.op == TileOp::Load || op.op == TileOp::LoadL0 ||
+               op.op == TileOp::Store;
   if (moves && job.operands[0].type != job.operands[1].type) {
     job.op = TileOp::Cast;
     bool fromFloat = job.operands[1].type >= DType::F16,

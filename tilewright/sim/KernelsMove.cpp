@@ -204,6 +204,7 @@ void runMove(const Job &job) {
     return withBits(type, [&]<class E>(E) { fillBox<E>(job); });
   case TileOp::Copy:
   case TileOp::Load:
+  case TileOp::LoadL0:
   case TileOp::Store:
     return withBits(type, [&]<class E>(E) { copyBox<E>(job); });
   case TileOp::Select:

@@ -73,14 +73,14 @@ GroupMemoryHandle::GroupMemoryHandle(const machine::Machine &chip, bool needsAic
   }
   if (!memory)
     memory = std::make_unique<GroupMemory>();
-  // Chips differ in sizes; L0A and L0B are never addressed by a program's views.
+  // Chips differ in sizes.
   auto fit = [&](int core, CoreKind kind, Space space) {
     PoisonedBlock &block = memory->cores[core][space];
     if (block.size() != spaceBytes(chip, kind, space))
       block = PoisonedBlock(spaceBytes(chip, kind, space));
   };
   if (needsAic)
-    for (Space space : {Space::L1, Space::L0C})
+    for (Space space : {Space::L1, Space::L0A, Space::L0B, Space::L0C})
       fit(0, CoreKind::AIC, space);
   for (int i = 1; i <= numAivs; ++i)
     fit(i, CoreKind::AIV, Space::UB);

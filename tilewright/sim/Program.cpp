@@ -195,11 +195,12 @@ const char *tilewright::sim::nameOf(CoreKind kind) { return kind == CoreKind::AI
 
 const char *tilewright::sim::nameOf(TileOp op) {
   static const char *const table[] = {
-      "load",       "fill_l1",       "mmad",    "fixpipe",        "store",        "atomic_add",
-      "atomic_max", "atomic_min",    "fill",    "copy",           "cast",         "unary",
-      "binary",     "binary_scalar", "compare", "compare_scalar", "select",       "select_scalar",
-      "reduce",     "iota",          "scan",    "gather",         "scalar_store", "scalar_load"};
-  static_assert(std::size(table) == size_t(TileOp::ScalarLoad) + 1);
+      "load",           "fill_l1",    "mmad",          "fixpipe",       "store",
+      "atomic_add",     "atomic_max", "atomic_min",    "fill",          "copy",
+      "cast",           "unary",      "binary",        "binary_scalar", "compare",
+      "compare_scalar", "select",     "select_scalar", "reduce",        "iota",
+      "scan",           "gather",     "scalar_store",  "scalar_load",   "load_l0"};
+  static_assert(std::size(table) == size_t(TileOp::LoadL0) + 1);
   return spell(table, op);
 }
 

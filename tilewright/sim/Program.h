@@ -57,9 +57,10 @@ enum class TileOp : uint8_t {
   Load,   ///< {dst UB or L1, src GM}: box copy, equal dtypes. UB: row major. L1: ND to NZ.
   FillL1, ///< {dst L1}, scalars {value bits}: constant fill of an L1 box (pad with zeros).
   // MTE1 + M
-  Mmad, ///< {C L0C (m,n), A L1, B L1}, scalars {init}: C = (init ? 0 : C) + A.B, k-ordered fma
+  Mmad, ///< {C L0C (m,n), A L1, B L1}, or A in L0A and B in L0B, which is on M alone; scalars
+        ///< {init}: C = (init ? 0 : C) + A.B, k-ordered fma
         ///< in f32 (int32 for 8-bit). A is (m,k), or (k,m) with flag transposeA; B is (k,n), or
-        ///< (n,k) with flag transposeB. Reads of A, B happen on MTE1, of C on M.
+        ///< (n,k) with flag transposeB. Reads of A, B in L1 happen on MTE1, of C on M.
   // FIX
   Fixpipe, ///< {dst GM or L1, src L0C}: box copy with float narrowing (half-even); flag relu.
   // MTE3
@@ -88,6 +89,8 @@ enum class TileOp : uint8_t {
   // S
   ScalarStore, ///< {dst UB or GM (rank 0)}, scalars {value bits; f16/bf16 as f32}
   ScalarLoad,  ///< {src UB or GM (rank 0)} -> register `resultReg`; blocks the scalar unit
+  // MTE1
+  LoadL0, ///< {dst L0A or L0B, src L1}: box copy, equal dtypes; `fn` is kIntoL0B for L0B
 };
 
 enum class UnaryFn : uint8_t {
@@ -145,6 +148,7 @@ enum class ReduceFn : uint8_t { Sum, Max, Min, AbsSum, AbsMax, Prod, And, Or, Xo
 enum class RoundMode : uint8_t { Rint, Floor, Ceil, Round, Trunc, Odd };
 
 inline constexpr uint8_t kTransposeA = 1, kTransposeB = 2; ///< Mmad
+inline constexpr uint16_t kIntoL0B = 1;                    ///< LoadL0
 inline constexpr uint8_t kRelu = 1;                        ///< Fixpipe
 inline constexpr uint8_t kBypassL2 = 1;                    ///< Load: leaves no line in the L2
 inline constexpr uint8_t kScalarFirst = 1;                 ///< BinaryScalar, CompareScalar

@@ -27,9 +27,10 @@ def Shared_RoundEnum : Shared_Enum<"Round", "rounding of a conversion", [
   I32EnumAttrCase<"Nearest", 3, "round">, I32EnumAttrCase<"Trunc", 4, "trunc">, I32EnumAttrCase<"Odd", 5, "odd">]>;
 
 /// Functions of `tile.elementwise`. Integer signedness comes from the element type; max/min propagate NaN,
-/// maxnum/minnum return the other operand.
+/// maxnum/minnum return the other operand. `bitcast` keeps the bits: both element types are equally wide.
 def Shared_FnEnum : Shared_Enum<"Fn", "element-wise function", [
   I32EnumAttrCase<"Copy", 0, "copy">, I32EnumAttrCase<"Cast", 1, "cast">,
+  I32EnumAttrCase<"Bitcast", 2, "bitcast">,
   I32EnumAttrCase<"Neg", 10, "neg">, I32EnumAttrCase<"Abs", 11, "abs">, I32EnumAttrCase<"Exp", 12, "exp">,
   I32EnumAttrCase<"Exp2", 13, "exp2">, I32EnumAttrCase<"Log", 14, "log">, I32EnumAttrCase<"Log2", 15, "log2">,
   I32EnumAttrCase<"Log10", 16, "log10">, I32EnumAttrCase<"Log1p", 17, "log1p">, I32EnumAttrCase<"Sqrt", 18, "sqrt">,

@@ -342,7 +342,20 @@ static unsigned arity(Fn fn) {
   return static_cast<unsigned>(fn) >= 50 ? 2 : 1;
 }
 
+/// Both tiles of a bitcast have elements of one width.
+static LogicalResult verifyBitcast(ElementwiseOp op) {
+  auto bytes = [&](unsigned box) {
+    Type type = cast<MemRefType>(op.getBuffers()[box].getType()).getElementType();
+    return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+  };
+  if (op.getBuffers().size() == 2 && bytes(0) == bytes(1))
+    return success();
+  return op.emitOpError("bitcast needs two tiles whose elements are equally wide");
+}
+
 LogicalResult ElementwiseOp::verify() {
+  if (getFn() == Fn::Bitcast && failed(verifyBitcast(*this)))
+    return failure();
   unsigned operands = arity(getFn());
   if (getBuffers().size() - 1 + (getScalar() ? 1 : 0) != operands)
     return emitOpError() << stringifyFn(getFn()) << " takes " << operands << " operands, found "

@@ -36,11 +36,12 @@ std::optional<sim::Space> spaceFor(npu::Space space) {
   return std::nullopt;
 }
 
-/// Extents that set the row pitch: L1 and L0C rows and columns are whole fractals, as in slotBytes.
+/// Extents that set the row pitch: rows and columns of fractal memories are whole fractals, as in
+/// slotBytes.
 SmallVector<int64_t> pitchShape(MemRefType type, unsigned bytes) {
   SmallVector<int64_t> shape(type.getShape());
   npu::Space space = npu::spaceOf(type);
-  if (shape.size() < 2 || (space != npu::Space::L1 && space != npu::Space::L0C))
+  if (shape.size() < 2 || !npu::isFractal(space))
     return shape;
   shape.back() = int64_t(llvm::alignTo(shape.back(), space == npu::Space::L0C ? 16 : 32 / bytes));
   shape[shape.size() - 2] = int64_t(llvm::alignTo(shape[shape.size() - 2], 16));

@@ -74,7 +74,8 @@ sim::Ref Translator::scalarAs(Value value, DType type) {
   return code.pure(Opcode::Convert, type, ref, {}, {}, int64_t(from));
 }
 
-LogicalResult Translator::copy(Operation *op, TileOp kind, StringRef verb, uint8_t flags) {
+LogicalResult Translator::copy(Operation *op, TileOp kind, StringRef verb, uint8_t flags,
+                               uint16_t fn) {
   auto access = cast<AccessInterface>(op);
   FailureOr<Operand> dst = operand(op, access.getBox(0)), src = operand(op, access.getBox(1));
   if (failed(dst) || failed(src))
@@ -82,6 +83,7 @@ LogicalResult Translator::copy(Operation *op, TileOp kind, StringRef verb, uint8
   Template tmpl;
   tmpl.op = kind;
   tmpl.flags = flags;
+  tmpl.fn = fn;
   tmpl.operands.resize(2);
   pairBoxes(*dst, *src, tmpl.operands[0], tmpl.operands[1]);
   tmpl.label = verb.str() + " " + bufferName(access.getBox(0).buffer) + " <- " +
@@ -188,7 +190,15 @@ LogicalResult Translator::elementwise(npu::ElementwiseOp op) {
   bool hasScalar = op.getScalar() != nullptr;
   if (hasScalar && !dtypeOf(op.getScalar().getType()))
     return op.emitError("the simulator has no scalars of type ") << op.getScalar().getType();
-  if (fn == Fn::Copy || fn == Fn::Cast) {
+  if (fn == Fn::Bitcast) {
+    if (failed(wants(1)) || hasScalar ||
+        sim::byteSize(tmpl.operands[0].type) != sim::byteSize(tmpl.operands[1].type))
+      return op.emitError("bitcast needs two tiles whose elements are equally wide");
+    tmpl.op = TileOp::Copy;
+    constexpr DType kBits[] = {DType::U8, DType::U16, DType::U32, DType::U64};
+    for (sim::View &view : tmpl.operands)
+      view.type = kBits[llvm::Log2_32(sim::byteSize(view.type))];
+  } else if (fn == Fn::Copy || fn == Fn::Cast) {
     if (failed(wants(1)))
       return failure();
     if (hasScalar) {
@@ -580,6 +590,10 @@ bool Translator::tile(Operation *op, LogicalResult &result) {
                })
                .Case([&](npu::FillL1Op op) { return fill(op, TileOp::FillL1, op.getValue()); })
                .Case([&](npu::FillOp op) { return fill(op, TileOp::Fill, op.getValue()); })
+               .Case([&](npu::LoadL0Op op) {
+                 bool isB = npu::spaceOf(op.getBuffers()[0]) == npu::Space::L0B;
+                 return copy(op, TileOp::LoadL0, "load", 0, isB ? sim::kIntoL0B : 0);
+               })
                .Case([&](npu::MmadOp op) { return mmad(op); })
                .Case([&](npu::ElementwiseOp op) { return elementwise(op); })
                .Case([&](npu::ReduceOp op) { return reduce(op); })

@@ -122,7 +122,7 @@ private:
   /// True if `op` is an npu box op, flag or scalar access.
   bool tile(mlir::Operation *op, mlir::LogicalResult &result);
   mlir::LogicalResult copy(mlir::Operation *op, sim::TileOp kind, llvm::StringRef verb,
-                           uint8_t flags = 0);
+                           uint8_t flags = 0, uint16_t fn = 0);
   mlir::LogicalResult mmad(npu::MmadOp op);
   mlir::LogicalResult fill(mlir::Operation *op, sim::TileOp kind, mlir::Value value);
   mlir::LogicalResult elementwise(npu::ElementwiseOp op);

@@ -17,6 +17,8 @@ from . import math as _math
 from . import vector_ops as _vector_ops
 from .alloc import (
     alloc_fragment,
+    alloc_L0A,
+    alloc_L0B,
     alloc_L0C,
     alloc_L1,
     alloc_local,

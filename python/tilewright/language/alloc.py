@@ -86,6 +86,16 @@ def alloc_L1(shape: Any, dtype: Any) -> Buffer:
     return _expert("alloc_L1", shape, dtype, "l1")
 
 
+def alloc_L0A(shape: Any, dtype: Any) -> Buffer:
+    """A tile in L0A, the left operand of a product; loaded from L1 by T.copy."""
+    return _expert("alloc_L0A", shape, dtype, "l0a")
+
+
+def alloc_L0B(shape: Any, dtype: Any) -> Buffer:
+    """A tile in L0B, the right operand of a product; loaded from L1 by T.copy."""
+    return _expert("alloc_L0B", shape, dtype, "l0b")
+
+
 def alloc_L0C(shape: Any, dtype: Any) -> Buffer:
     """A tile in L0C, the cube's accumulator."""
     return _expert("alloc_L0C", shape, dtype, "l0c")

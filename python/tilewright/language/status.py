@@ -12,10 +12,9 @@ GPU_ONLY = "GPU-only"
 
 #: Names with a meaning on the NPU that are still to come, and what to use until then.
 LATER: dict[str, str] = {
-    "alloc_L0A": "allocate the operand with T.alloc_shared and let T.gemm load it",
-    "alloc_L0B": "allocate the operand with T.alloc_shared and let T.gemm load it",
     "block_barrier": "use one launch per step: launches wait for each other",
-    "subblock_barrier": "leave synchronisation to the compiler (Developer mode)",
+    "subblock_barrier": "divide the rows so that each vector core reads what it wrote itself, or "
+    "let the cube core pass signals on (T.sync_block_set, T.sync_block_wait)",
     "StridedTensor": "pass a contiguous tensor and annotate it with T.Tensor",
     "alloc_global": "pass a scratch tensor as a parameter",
     "make_tensor": "pass the tensor itself as a parameter",
@@ -27,7 +26,6 @@ LATER: dict[str, str] = {
     "finalize_reducer": "use T.reduce_sum and its relatives on a tile",
     "im2col": "gather with T.Parallel",
     "c2d_im2col": "gather with T.Parallel",
-    "vbitcast": "use T.reinterpret on elements in T.Parallel",
     "atomic_or": "use T.atomic_add, T.atomic_max or T.atomic_min",
     "atomic_load": "copy the tensor into a tile",
     "atomic_store": "copy a tile into the tensor",

@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .buffer import is_box, operand
+from ..dtypes import check_supported
+from ..dtypes import dtype as as_dtype
+from .buffer import Buffer, is_box, operand
 from .builder import current
 from .expr import to_value, to_values
 
@@ -152,6 +154,16 @@ def vreshape(src: Any, dst: Any, *rest: Any) -> None:
             "T.reshape(src, dst)"
         )
     current().core.reshape(operand(src, "src of T.reshape"), operand(dst, "dst of T.reshape"))
+
+
+def vbitcast(src: Any, dtype: Any, size: Any = None) -> Buffer:
+    """A new tile of src's shape with the same bits, read as elements of another type as wide."""
+    if size is not None:
+        raise ValueError("T.vbitcast: give a slice of the tile in place of size")
+    core = current().core.bitcast_tile(
+        operand(src, "src of T.vbitcast"), check_supported(as_dtype(dtype))
+    )
+    return Buffer(core, tuple(src.shape), "local.fragment")
 
 
 def vconcat(*arguments: Any, dim: int | None = None) -> None:
