@@ -36,6 +36,8 @@ CONSTANTS = (
     "mte2_latency_miss",
     "mte2_rate_aic",
     "mte2_row_aic",
+    "mte2_row_in_flight_aic",
+    "mte1_start",
     "mte2_rate_aiv",
     "mte2_row_aiv",
     "mte3_rate_aiv",

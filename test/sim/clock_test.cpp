@@ -130,6 +130,7 @@ TEST(Clock, OneLoad) {
 
 TEST(Clock, LatencyOverlapsNextLoad) {
   machine::Machine machine = plainChip();
+  machine.mte2LatencyHit = 300; // so that what is read second is there last
   RecordBuilder two(CoreKind::AIV, 0);
   two.read(0, 1, 8192, 8192).read(8192, 1, 8192, 8192);
   const double data = machine.mte2Start + 8192 / machine.mte2RateAiv + 16 * machine.mte2RowAiv;
@@ -140,6 +141,37 @@ TEST(Clock, LatencyOverlapsNextLoad) {
   RunResult result = timeCore(again, machine);
   EXPECT_NEAR(result.timing.cycles, 2 + 2 * data + machine.mte2LatencyHit, 1e-6);
   EXPECT_EQ(result.timing.hbmBytes, 8192u);
+}
+
+/// A cube core has room for so many rows on their way; what that takes includes the latency.
+TEST(Clock, RowsInFlight) {
+  machine::Machine machine = plainChip();
+  auto cycles = [&](CoreKind kind, double perRow, uint64_t stride) {
+    machine.mte2RowInFlightAic = perRow;
+    RecordBuilder core(kind, 0);
+    core.read(0, 100, 128, stride);
+    return timeCore(core, machine).timing.cycles - machine.scalarIssue - machine.mte2Start;
+  };
+  const double plain = cycles(CoreKind::AIC, 0, 4096);
+  EXPECT_LT(plain, 1000);
+  EXPECT_EQ(cycles(CoreKind::AIC, 3, 4096), plain) << "the rate and the latency take longer";
+  EXPECT_NEAR(cycles(CoreKind::AIC, 20, 4096), 2000, 1e-6);
+  EXPECT_LT(cycles(CoreKind::AIC, 20, 128), 1000) << "contiguous: a row is a line";
+  EXPECT_EQ(cycles(CoreKind::AIV, 20, 4096), cycles(CoreKind::AIV, 0, 4096));
+}
+
+/// Only a part of the latency of its loads keeps MTE1, and L1, from what comes next.
+TEST(Clock, LoadsIntoL0LeaveL1Early) {
+  machine::Machine machine = plainChip();
+  auto cycles = [&](double start) {
+    machine.mte1Start = start;
+    RecordBuilder core(CoreKind::AIC, 0);
+    core.mmad(64, 64, 64).set(Pipe::MTE1, Pipe::MTE2, 0).wait(Pipe::MTE1, Pipe::MTE2, 0);
+    core.compute(Pipe::MTE2, 5000);
+    return timeCore(core, machine).timing.cycles;
+  };
+  EXPECT_NEAR(cycles(machine.mte1Latency) - cycles(10),
+              2 * machine.mte1LoadsPerOperand * (machine.mte1Latency - 10), 1e-6);
 }
 
 TEST(Clock, WritesAndStrides) {
@@ -181,7 +213,9 @@ TEST(Clock, MmadMacro) {
   const double issue = machine.scalarIssue * 4 * (2 * machine.mte1LoadsPerOperand + 5);
   EXPECT_NEAR(result.timing.cycles, issue + cost.startup + machine.flagWait + cost.cube, 1e-3);
   EXPECT_NEAR(busy(result, Pipe::M, CoreKind::AIC), 4 * 522, 1e-3);
-  EXPECT_NEAR(busy(result, Pipe::MTE1, CoreKind::AIC), cost.mte1, 1e-3);
+  // The second load begins before the latency of the first is over; the others wait for the cube.
+  const double tail = 2 * machine.mte1LoadsPerOperand * (machine.mte1Latency - machine.mte1Start);
+  EXPECT_NEAR(busy(result, Pipe::MTE1, CoreKind::AIC), cost.mte1 - tail, 1e-3);
   // A stream of macros keeps the cube busy.
   RecordBuilder many(CoreKind::AIC, 0);
   for (int i = 0; i < 50; ++i)
