@@ -26,6 +26,8 @@ constexpr llvm::StringLiteral kMagic = "tilewright kernel 1\n";
 constexpr llvm::StringLiteral kSuffix = ".twk", kAside = ".twk-new";
 /// Files aside that are older than this belong to a process that is gone.
 constexpr std::chrono::hours kAbandoned(1);
+/// Times that an entry is written before somebody else's clearing counts as a problem.
+constexpr int kAttempts = 4;
 
 std::string digest(llvm::StringRef bytes) {
   llvm::BLAKE3 hasher;
@@ -110,32 +112,47 @@ std::string DiskCache::prepare() const {
   return "";
 }
 
+/// Writes an entry aside and renames it; an error text, with its code, when that fails.
+std::string DiskCache::write(const std::string &key, std::string_view head,
+                             std::string_view content, std::error_code &code) const {
+  std::string problem = prepare();
+  if (!problem.empty())
+    return problem;
+  int file = -1;
+  llvm::SmallString<256> aside;
+  std::string model = pathOf(key);
+  model.resize(model.size() - kSuffix.size());
+  code = fs::createUniqueFile(model + "-%%%%%%%%" + kAside, file, aside);
+  if (code)
+    return because("the folder " + folder + " cannot be written", code);
+  llvm::raw_fd_ostream stream(file, /*shouldClose=*/true);
+  stream << llvm::StringRef(head) << llvm::StringRef(content);
+  stream.close();
+  code = stream.error();
+  stream.clear_error();
+  if (!code)
+    code = fs::rename(aside, pathOf(key));
+  if (!code)
+    return "";
+  fs::remove(aside);
+  return because("an entry of " + folder + " cannot be written", code);
+}
+
 std::string DiskCache::store(const std::string &key, std::string_view content) const {
   std::string head = header(key, content);
   uint64_t size = head.size() + content.size();
   if (size > limit)
     return "";
-  std::string problem = prepare();
+  // Somebody who empties the cache takes the folder and unfinished files too: then once more.
+  std::string problem;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    std::error_code code;
+    problem = write(key, head, content, code);
+    if (problem.empty() || code != std::errc::no_such_file_or_directory)
+      break;
+  }
   if (!problem.empty())
     return problem;
-
-  int file = -1;
-  llvm::SmallString<256> aside;
-  std::string model = pathOf(key);
-  model.resize(model.size() - kSuffix.size());
-  if (std::error_code code = fs::createUniqueFile(model + "-%%%%%%%%" + kAside, file, aside))
-    return because("the folder " + folder + " cannot be written", code);
-  llvm::raw_fd_ostream stream(file, /*shouldClose=*/true);
-  stream << head << llvm::StringRef(content);
-  stream.close();
-  std::error_code code = stream.error();
-  stream.clear_error();
-  if (!code)
-    code = fs::rename(aside, pathOf(key));
-  if (code) {
-    fs::remove(aside);
-    return because("an entry of " + folder + " cannot be written", code);
-  }
 
   bool isDue = false;
   {

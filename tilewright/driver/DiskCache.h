@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace tilewright::driver {
 
@@ -32,6 +33,8 @@ public:
 private:
   std::string pathOf(const std::string &key) const;
   std::string prepare() const;
+  std::string write(const std::string &key, std::string_view head, std::string_view content,
+                    std::error_code &code) const;
   void evict() const;
 
   std::string folder;

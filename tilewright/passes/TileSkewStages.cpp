@@ -20,8 +20,8 @@ using namespace tilewright::tile;
 namespace {
 
 constexpr StringLiteral kPass = "tile-skew-stages";
-constexpr int kLate = 2;     ///< turns of other work while an answer is on its way
-constexpr int kMaxLevel = 6; ///< turns that a stage may be late
+constexpr int kLate = 2;                   ///< turns of other work while an answer is on its way
+constexpr int kMaxLevel = 6;               ///< turns that a stage may be late
 constexpr int64_t kMaxVersionBytes = 8192; ///< largest tile that is kept for a late stage
 
 /// One statement of the loop's body, with everything inside it.
@@ -202,7 +202,8 @@ bool Skewer::relaxChannel(Value channel) {
     return item.writesTo.contains(channel) && item.readsFrom.contains(channel);
   });
   if (writer >= 0)
-    reader = isInside ? std::max(reader, writer) : std::max(reader, writer + (fromVector ? kLate : 0));
+    reader =
+        isInside ? std::max(reader, writer) : std::max(reader, writer + (fromVector ? kLate : 0));
   for (Item &item : items) {
     if (item.writesTo.contains(channel))
       changed |= raise(item, isInside ? reader : writer);

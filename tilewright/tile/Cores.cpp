@@ -76,6 +76,4 @@ bool tile::isOrderedByHand(LaunchOp launch) {
   return launch->hasAttr(kManualSyncAttr) || holds<SetFlagOp, WaitFlagOp>(launch);
 }
 
-bool tile::isByHand(LaunchOp launch) {
-  return isDividedByHand(launch) || isOrderedByHand(launch);
-}
+bool tile::isByHand(LaunchOp launch) { return isDividedByHand(launch) || isOrderedByHand(launch); }
