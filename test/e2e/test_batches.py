@@ -8,7 +8,7 @@ import pytest
 
 import tilewright as tilelang
 import tilewright.language as T
-from harness import check, compile_kernel, randn
+from harness import Program, check, compile_kernel, randn
 
 
 def batched(function, inputs, fixed):
@@ -135,3 +135,23 @@ def test_left_alone(how, expected):
     fixed = {"rows": 160, "cols": 64, "how": how}
     assert batched(apart, inputs, fixed) == 1
     check(apart, inputs, expected, rtol=1e-6, atol=1e-6, **fixed)
+
+
+@tilelang.jit
+def shared(A, rows, cols, apart):
+    """Blocks that touch each other's rows: a race, which must stay one."""
+    A: T.Tensor((40, rows + 1, cols), T.float32)
+    with T.Kernel(rows, 40, threads=128) as (b, p):
+        a = T.alloc_shared((cols,), T.float32)
+        T.copy(A[p, b + apart, 0], a)
+        T.copy(a, A[p, b, 0])
+
+
+@pytest.mark.parametrize(("apart", "races"), [(0, False), (1, True)])
+def test_races_are_not_hidden(apart, races):
+    inputs = [randn((40, 17, 64), np.float32)]
+    fixed = {"rows": 16, "cols": 64, "apart": apart}
+    program = Program(compile_kernel(shared, inputs, fixed, 2), inputs)
+    findings = program.run(check=True).report["findings"]
+    assert bool(findings) == races
+    assert (batched(shared, inputs, fixed) > 1) != races

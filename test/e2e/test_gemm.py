@@ -8,7 +8,7 @@ import pytest
 
 import tilewright as tilelang
 import tilewright.language as T
-from harness import bfloat16, check, compile_kernel, integers, randn, wide
+from harness import Program, bfloat16, check, compile_kernel, integers, randn, wide
 
 
 @tilelang.jit
@@ -134,6 +134,33 @@ def test_larger_tiles(shape, ta, tb):
     kernel = compile_kernel(matmul, inputs, fixed, 2)
     assert any("in larger tiles" in remark["message"] for remark in kernel.remarks)
     run(*shape, 16, 16, 16, ta, tb)
+
+
+@tilelang.jit
+def stored_twice(A, B, gap):
+    """Each block also writes what its neighbour writes, or what nobody does."""
+    A: T.Tensor((1280, 128), T.float16)
+    B: T.Tensor((128, 64), T.float16)
+    C = T.empty((1280, 192), T.float32)
+    with T.Kernel(2, 40, threads=128) as (x, y):
+        a = T.alloc_shared((32, 32), T.float16)
+        b = T.alloc_shared((32, 32), T.float16)
+        c = T.alloc_fragment((32, 32), T.float32)
+        T.clear(c)
+        for k in T.Pipelined(4, num_stages=2):
+            T.copy(A[y * 32, k * 32], a)
+            T.copy(B[k * 32, x * 32], b)
+            T.gemm(a, b, c)
+        T.copy(c, C[y * 32, x * 32])
+        T.copy(c, C[y * 32, x * 32 + gap])
+    return C
+
+
+@pytest.mark.parametrize(("gap", "races"), [(32, True), (128, False)])
+def test_joined_blocks_hide_no_race(gap, races):
+    inputs = [randn((1280, 128), seed=1), randn((128, 64), seed=2)]
+    program = Program(compile_kernel(stored_twice, inputs, {"gap": gap}, 2), inputs)
+    assert bool(program.run(check=True).report["findings"]) == races
 
 
 def test_bfloat16():

@@ -279,7 +279,7 @@ struct TileBatchBlocksPass : passes::impl::TileBatchBlocksBase<TileBatchBlocksPa
       return signalPassFailure();
     }
     getOperation().walk([&](LaunchOp launch) {
-      if (isByHand(launch))
+      if (isByHand(launch) || !writesInOnePlace(launch))
         return;
       for (unsigned extent = 0; extent < launch.getGrid().size(); ++extent) {
         Batcher batcher(launch, extent, loaded.machine);

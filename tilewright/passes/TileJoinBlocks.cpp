@@ -81,7 +81,7 @@ private:
 };
 
 bool Joiner::isCandidate() {
-  if (isByHand(launch))
+  if (isByHand(launch) || !writesInOnePlace(launch))
     return false;
   bool hasProduct = false;
   WalkResult result = launch.getBody().walk([&](Operation *op) {
@@ -129,8 +129,16 @@ bool Joiner::findVarying(unsigned dim) {
     });
   }
   launch.getBody().walk([&](CopyOp copy) {
-    if (scopeOf(copy.getBox(0).buffer) == Scope::Global)
-      isPossible &= varies(copy);
+    Box dst = copy.getBox(0);
+    if (scopeOf(dst.buffer) != Scope::Global)
+      return;
+    // What one of them writes the other does not.
+    isPossible &= llvm::any_of(llvm::zip(dst.offsets, dst.sizes), [&](auto pair) {
+      auto [offset, size] = pair;
+      auto move = factorIn(offset, launch.getBody().getArgument(dim), launch.getBody());
+      auto extent = constantOf(size);
+      return move && extent && std::abs(*move) >= *extent;
+    });
   });
   return isPossible;
 }

@@ -116,6 +116,31 @@ std::optional<int64_t> passes::factorIn(Value value, Value variable, Region &reg
   return std::nullopt;
 }
 
+bool passes::writesInOnePlace(tile::LaunchOp launch) {
+  llvm::DenseMap<Value, SmallVector<Box>> boxes;
+  llvm::DenseSet<Value> written;
+  launch.getBody().walk([&](AccessInterface op) {
+    for (unsigned index = 0; index < op.getNumBoxes(); ++index) {
+      Box box = op.getBox(index);
+      if (tile::scopeOf(box.buffer) != tile::Scope::Global)
+        continue;
+      boxes[box.buffer].push_back(box);
+      if (writes(op.getAccessKind(index)))
+        written.insert(box.buffer);
+    }
+  });
+  auto areEqual = [](Value a, Value b) {
+    return a == b || (constantOf(a) && constantOf(a) == constantOf(b));
+  };
+  return llvm::all_of(written, [&](Value tensor) {
+    const Box &first = boxes[tensor].front();
+    return llvm::all_of(boxes[tensor], [&](const Box &box) {
+      return llvm::all_of_zip(box.offsets, first.offsets, areEqual) &&
+             llvm::all_of_zip(box.sizes, first.sizes, areEqual);
+    });
+  });
+}
+
 void passes::growSize(Operation *op, unsigned box, unsigned dim, int64_t factor) {
   unsigned at = dim;
   for (unsigned before = 0; before < box; ++before)

@@ -47,6 +47,10 @@ std::optional<int64_t> tripsOf(mlir::scf::ForOp loop);
 /// an affine expression. None when it depends on the variable in another way.
 std::optional<int64_t> factorIn(mlir::Value value, mlir::Value variable, mlir::Region &region);
 
+/// True when each tensor that the launch writes is accessed at one place only, as its variables
+/// say. Then what one block writes no access of another can touch but the same one.
+bool writesInOnePlace(tile::LaunchOp launch);
+
 /// Multiplies the constant size of dimension `dim` of box `box` of a copy or product.
 void growSize(mlir::Operation *op, unsigned box, unsigned dim, int64_t factor);
 
