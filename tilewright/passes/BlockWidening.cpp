@@ -6,9 +6,9 @@ using namespace tilewright;
 using namespace tilewright::passes;
 using namespace tilewright::tile;
 
-/// True when both blocks have the same value.
-bool BlockWidening::isFixed(Value value) const {
-  return !value || factorIn(value, number, launch.getBody()) == 0;
+/// True when both blocks have the same values.
+bool BlockWidening::areFixed(ValueRange values) const {
+  return passes::areFixed(values, number, launch.getBody());
 }
 
 int64_t BlockWidening::dimOf(Value tile) const {
@@ -31,7 +31,7 @@ bool BlockWidening::matchMove(CopyOp copy) {
     Box box = copy.getBox(index), other = copy.getBox(1 - index);
     for (unsigned dim = 0; dim < box.offsets.size(); ++dim) {
       std::optional<int64_t> move = factorIn(box.offsets[dim], number, launch.getBody());
-      if (!move || !isFixed(box.sizes[dim]))
+      if (!move || !areFixed(box.sizes[dim]))
         return false;
       if (*move == 0)
         continue;
@@ -56,12 +56,9 @@ bool BlockWidening::matchTiles(CopyOp copy) {
 /// Rows of the sum grow with rows of A, columns with columns of B.
 bool BlockWidening::matchGemm(GemmOp gemm) {
   Box sum = gemm.getBox(0), a = gemm.getBox(1), b = gemm.getBox(2);
-  if (!isFixed(gemm.getInit()) || sum.offsets.size() != 2 || a.offsets.size() != 2 ||
-      b.offsets.size() != 2)
+  if ((gemm.getInit() && !areFixed(gemm.getInit())) || sum.offsets.size() != 2 ||
+      a.offsets.size() != 2 || b.offsets.size() != 2)
     return false;
-  auto areFixed = [&](ValueRange values) {
-    return llvm::all_of(values, [&](Value value) { return isFixed(value); });
-  };
   for (const Box &box : {sum, a, b})
     if (!areFixed(box.offsets) || !areFixed(box.sizes) ||
         (grows(box.buffer) && !setDim(box, dimOf(box.buffer))))
@@ -98,9 +95,6 @@ bool BlockWidening::growsRows(CopyOp copy) const {
 }
 
 void BlockWidening::apply() {
-  OpBuilder builder(launch);
-  launch.getGridMutable()[extent].set(builder.create<arith::ConstantIndexOp>(
-      launch.getLoc(), *constantOf(launch.getGrid()[extent]) / 2));
   for (auto [tile, dim] : tiles) {
     auto type = cast<MemRefType>(tile.getType());
     SmallVector<int64_t> shape(type.getShape());
@@ -111,8 +105,5 @@ void BlockWidening::apply() {
   for (auto &[op, boxes] : growths)
     for (auto [box, dim] : boxes)
       growSize(op, box, dim, 2);
-  builder.setInsertionPointToStart(&launch.getBody().front());
-  auto two = builder.create<arith::ConstantIndexOp>(launch.getLoc(), 2);
-  auto first = builder.create<arith::MulIOp>(launch.getLoc(), number, two);
-  number.replaceAllUsesExcept(first, first);
+  mergeBlocks(launch, extent, 2);
 }

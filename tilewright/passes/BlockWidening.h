@@ -32,7 +32,7 @@ private:
   bool matchMove(tile::CopyOp copy);
   bool matchTiles(tile::CopyOp copy);
   bool matchGemm(tile::GemmOp gemm);
-  bool isFixed(mlir::Value value) const;
+  bool areFixed(mlir::ValueRange values) const;
   bool setDim(const Box &box, int64_t dim);
   int64_t dimOf(mlir::Value tile) const;
 

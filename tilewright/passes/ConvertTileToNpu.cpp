@@ -79,7 +79,7 @@ public:
     if (failed(convert(launch.getBody().front())))
       return failure();
     // The author's orders are those of one block; the next one starts when all of it is done.
-    if (tile::isDividedByHand(launch) || tile::isOrderedByHand(launch))
+    if (tile::isByHand(launch))
       builder.create<npu::EndBlockOp>(loc);
     builder.setInsertionPointAfter(blocks);
     primeChannels(/*prime=*/false);

@@ -2,7 +2,7 @@
 //
 // npu-plan-memory: give every on-chip buffer and every exchange buffer its address.
 
-#include "tilewright/machine/Machine.h"
+#include "tilewright/passes/Chip.h"
 #include "tilewright/passes/NpuLiveness.h"
 #include "tilewright/passes/Passes.h"
 
@@ -223,12 +223,10 @@ struct NpuPlanMemoryPass : impl::NpuPlanMemoryBase<NpuPlanMemoryPass> {
   using NpuPlanMemoryBase::NpuPlanMemoryBase;
 
   void runOnOperation() override {
-    machine::LoadResult chipFile = machine::loadChip(chip);
-    if (!chipFile.error.empty()) {
-      getOperation().emitError(chipFile.error);
+    std::optional<machine::Machine> loaded = chipFor(getOperation(), chip);
+    if (!loaded)
       return signalPassFailure();
-    }
-    const machine::Machine &machine = chipFile.machine;
+    const machine::Machine &machine = *loaded;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (!function->hasAttr(npu::kCoreAttr))
         continue;

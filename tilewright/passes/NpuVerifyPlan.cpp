@@ -3,7 +3,7 @@
 // npu-verify-plan: check a memory plan without looking at live ranges: follow what every buffer
 // holds.
 
-#include "tilewright/machine/Machine.h"
+#include "tilewright/passes/Chip.h"
 #include "tilewright/passes/NpuLiveness.h"
 #include "tilewright/passes/Passes.h"
 
@@ -161,15 +161,13 @@ struct NpuVerifyPlanPass : impl::NpuVerifyPlanBase<NpuVerifyPlanPass> {
   using NpuVerifyPlanBase::NpuVerifyPlanBase;
 
   void runOnOperation() override {
-    machine::LoadResult chipFile = machine::loadChip(chip);
-    if (!chipFile.error.empty()) {
-      getOperation().emitError(chipFile.error);
+    std::optional<machine::Machine> loaded = chipFor(getOperation(), chip);
+    if (!loaded)
       return signalPassFailure();
-    }
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (!function->hasAttr(npu::kCoreAttr))
         continue;
-      if (failed(checkAddresses(function, chipFile.machine)) || failed(Contents(function).run()))
+      if (failed(checkAddresses(function, *loaded)) || failed(Contents(function).run()))
         return signalPassFailure();
     }
   }

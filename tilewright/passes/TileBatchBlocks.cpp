@@ -2,7 +2,7 @@
 //
 // tile-batch-blocks: let one block do the rows of several.
 
-#include "tilewright/machine/Machine.h"
+#include "tilewright/passes/Chip.h"
 #include "tilewright/passes/TileUtils.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -43,10 +43,8 @@ public:
   void apply(int64_t rows);
 
 private:
-  bool isFixed(Value value) { return !value || factorIn(value, number, launch.getBody()) == 0; }
-  bool areFixed(ValueRange values) {
-    return llvm::all_of(values, [&](Value value) { return isFixed(value); });
-  }
+  bool areFixed(ValueRange values) { return passes::areFixed(values, number, launch.getBody()); }
+  bool isFixed(Value value) { return !value || areFixed(value); }
   void findTiles();
   bool matchOp(Operation *op);
   bool matchCopy(CopyOp copy);
@@ -94,16 +92,11 @@ bool Batcher::matchCopy(CopyOp copy) {
     return false;
   for (unsigned dim = 0; dim < tensor.offsets.size(); ++dim) {
     std::optional<int64_t> factor = factorIn(tensor.offsets[dim], number, launch.getBody());
-    if (factor == 0) {
-      if (!moving.count(copy) && constantOf(tensor.sizes[dim]) != 1 && tiles.contains(tile)) {
-        // A dimension before the rows; there may be none that moves.
-        if (llvm::any_of(llvm::drop_begin(tensor.offsets, dim),
-                         [&](Value offset) { return !isFixed(offset); }))
-          return false;
-      }
+    if (factor == 0)
       continue;
-    }
-    if (factor != 1 || constantOf(tensor.sizes[dim]) != 1 || moving.count(copy))
+    bool isFirst = llvm::all_of(tensor.sizes.take_front(dim),
+                                [](Value size) { return constantOf(size) == 1; });
+    if (factor != 1 || constantOf(tensor.sizes[dim]) != 1 || !isFirst || moving.count(copy))
       return false;
     moving[copy] = dim;
   }
@@ -227,8 +220,6 @@ void Batcher::apply(int64_t rows) {
   OpBuilder builder(launch);
   remark(launch, kPass, "applied")
       << "one block does the rows of " << rows << ": each instruction does more";
-  launch.getGridMutable()[extent].set(builder.create<arith::ConstantIndexOp>(
-      launch.getLoc(), *constantOf(launch.getGrid()[extent]) / rows));
   launch.getBody().walk([&](AccessInterface op) {
     auto grows = [&](unsigned index) { return tiles.contains(op.getBox(index).buffer); };
     bool isBatched = grows(0) || moving.count(op);
@@ -262,27 +253,21 @@ void Batcher::apply(int64_t rows) {
     llvm::append_range(shape, type.getShape());
     tile.setType(MemRefType::get(shape, type.getElementType(), AffineMap(), type.getMemorySpace()));
   }
-  builder.setInsertionPointToStart(&launch.getBody().front());
-  Location loc = launch.getLoc();
-  auto first =
-      builder.create<arith::MulIOp>(loc, number, builder.create<arith::ConstantIndexOp>(loc, rows));
-  number.replaceAllUsesExcept(first, first);
+  mergeBlocks(launch, extent, rows);
 }
 
 struct TileBatchBlocksPass : passes::impl::TileBatchBlocksBase<TileBatchBlocksPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    machine::LoadResult loaded = machine::loadChip(chip);
-    if (!loaded.error.empty()) {
-      getOperation().emitError() << loaded.error;
+    std::optional<machine::Machine> loaded = chipFor(getOperation(), chip);
+    if (!loaded)
       return signalPassFailure();
-    }
     getOperation().walk([&](LaunchOp launch) {
       if (isByHand(launch) || !writesInOnePlace(launch))
         return;
       for (unsigned extent = 0; extent < launch.getGrid().size(); ++extent) {
-        Batcher batcher(launch, extent, loaded.machine);
+        Batcher batcher(launch, extent, *loaded);
         if (!batcher.match())
           continue;
         int64_t best = 1;

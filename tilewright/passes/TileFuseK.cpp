@@ -2,7 +2,7 @@
 //
 // tile-fuse-k: let one turn of a reduction loop do the work of several.
 
-#include "tilewright/machine/Machine.h"
+#include "tilewright/passes/Chip.h"
 #include "tilewright/passes/TileUtils.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -377,18 +377,16 @@ struct TileFuseKPass : passes::impl::TileFuseKBase<TileFuseKPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    machine::LoadResult loaded = machine::loadChip(chip);
-    if (!loaded.error.empty()) {
-      getOperation().emitError() << loaded.error;
+    std::optional<machine::Machine> loaded = chipFor(getOperation(), chip);
+    if (!loaded)
       return signalPassFailure();
-    }
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
     for (scf::ForOp loop : loops) {
       KLoop candidate(loop);
       if (isByHand(loop->getParentOfType<LaunchOp>()) || !candidate.match())
         continue;
-      Widths widths = factor > 0 ? Widths{factor, depth} : candidate.choose(loaded.machine);
+      Widths widths = factor > 0 ? Widths{factor, depth} : candidate.choose(*loaded);
       if (widths.factor > 1 || widths.depth > 1)
         candidate.fuse(widths);
     }

@@ -2,8 +2,8 @@
 //
 // tile-join-blocks: let one block do the work of two that read the same operand.
 
-#include "tilewright/machine/Machine.h"
 #include "tilewright/passes/BlockWidening.h"
+#include "tilewright/passes/Chip.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/DenseSet.h"
@@ -279,14 +279,12 @@ struct TileJoinBlocksPass : passes::impl::TileJoinBlocksBase<TileJoinBlocksPass>
   using Base::Base;
 
   void runOnOperation() override {
-    machine::LoadResult loaded = machine::loadChip(chip);
-    if (!loaded.error.empty()) {
-      getOperation().emitError() << loaded.error;
+    std::optional<machine::Machine> loaded = chipFor(getOperation(), chip);
+    if (!loaded)
       return signalPassFailure();
-    }
     getOperation().walk([&](LaunchOp launch) {
       for (unsigned round = 0; round < kMaxRounds; ++round)
-        if (!joinOnce(launch, loaded.machine))
+        if (!joinOnce(launch, *loaded))
           return;
     });
   }

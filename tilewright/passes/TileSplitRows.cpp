@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "tilewright/machine/Machine.h"
+#include "tilewright/passes/Chip.h"
 #include "tilewright/passes/SharedGlobals.h"
 #include "tilewright/passes/TileUtils.h"
 
@@ -206,11 +206,9 @@ struct TileSplitRowsPass : passes::impl::TileSplitRowsBase<TileSplitRowsPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    machine::LoadResult loaded = machine::loadChip(chip);
-    if (!loaded.error.empty()) {
-      getOperation().emitError() << loaded.error;
+    std::optional<machine::Machine> loaded = chipFor(getOperation(), chip);
+    if (!loaded)
       return signalPassFailure();
-    }
     bool isCut = false; // one launch is enough: others may fit as they are
     std::optional<std::pair<LaunchOp, std::string>> refused;
     getOperation().walk([&](LaunchOp launch) {
@@ -225,7 +223,7 @@ struct TileSplitRowsPass : passes::impl::TileSplitRowsBase<TileSplitRowsPass> {
         return; // what is not cut, or cut by the author
       RowLattice lattice(launch);
       if (!cube) {
-        std::string why = cutBlocks(launch, lattice, loaded.machine);
+        std::string why = cutBlocks(launch, lattice, *loaded);
         isCut |= why.empty();
         if (!why.empty() && !refused)
           refused = {launch, why};

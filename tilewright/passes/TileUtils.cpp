@@ -116,6 +116,22 @@ std::optional<int64_t> passes::factorIn(Value value, Value variable, Region &reg
   return std::nullopt;
 }
 
+bool passes::areFixed(ValueRange values, Value variable, Region &region) {
+  return llvm::all_of(values, [&](Value value) { return factorIn(value, variable, region) == 0; });
+}
+
+void passes::mergeBlocks(tile::LaunchOp launch, unsigned extent, int64_t count) {
+  OpBuilder builder(launch);
+  Location loc = launch.getLoc();
+  launch.getGridMutable()[extent].set(
+      builder.create<arith::ConstantIndexOp>(loc, *constantOf(launch.getGrid()[extent]) / count));
+  builder.setInsertionPointToStart(&launch.getBody().front());
+  Value number = launch.getBody().getArgument(extent);
+  auto first = builder.create<arith::MulIOp>(loc, number,
+                                             builder.create<arith::ConstantIndexOp>(loc, count));
+  number.replaceAllUsesExcept(first, first);
+}
+
 bool passes::writesInOnePlace(tile::LaunchOp launch) {
   llvm::DenseMap<Value, SmallVector<Box>> boxes;
   llvm::DenseSet<Value> written;

@@ -47,6 +47,13 @@ std::optional<int64_t> tripsOf(mlir::scf::ForOp loop);
 /// an affine expression. None when it depends on the variable in another way.
 std::optional<int64_t> factorIn(mlir::Value value, mlir::Value variable, mlir::Region &region);
 
+/// True when none of the values, made in `region` or outside, depends on `variable`.
+bool areFixed(mlir::ValueRange values, mlir::Value variable, mlir::Region &region);
+
+/// Divides an extent of the grid by `count`, which it is a multiple of: the number of the block
+/// along it becomes that of the first of `count` blocks of before.
+void mergeBlocks(tile::LaunchOp launch, unsigned extent, int64_t count);
+
 /// True when each tensor that the launch writes is accessed at one place only, as its variables
 /// say. Then what one block writes no access of another can touch but the same one.
 bool writesInOnePlace(tile::LaunchOp launch);
