@@ -48,6 +48,11 @@ llvm::cl::opt<int64_t> delaySeed("delay",
 llvm::cl::opt<std::string> traceFile("trace", llvm::cl::desc("Write a trace here (one launch)"));
 llvm::cl::opt<bool> wantJson("json", llvm::cl::desc("Print the report as JSON and nothing else"));
 llvm::cl::opt<bool> timingOnly("timing-only", llvm::cl::desc("Times without data"));
+llvm::cl::opt<int>
+    sampleWaves("sample-waves",
+                llvm::cl::desc("With --timing-only: time so many blocks of each core only, and "
+                               "estimate the others"),
+                llvm::cl::init(0));
 llvm::cl::opt<std::string> sarifFile("sarif", llvm::cl::desc("Write findings as SARIF here"));
 llvm::cl::opt<int64_t>
     maxInstructions("max-instructions",
@@ -152,9 +157,13 @@ void printSensitivity(const sim::LaunchReport &launch) {
 }
 
 void printTiming(const sim::LaunchReport &launch) {
-  llvm::outs() << llvm::format("time %.2f us, %.0f cycles, launch %.2f us, %d AIC %d AIV\n",
+  llvm::outs() << llvm::format("time %.2f us, %.0f cycles, launch %.2f us, %d AIC %d AIV",
                                launch.microseconds, launch.cycles, launch.launchMicroseconds,
                                launch.aicCount, launch.aivCount);
+  if (launch.timedWaves)
+    llvm::outs() << ", estimated from " << launch.timedWaves << " of " << launch.allWaves
+                 << " waves";
+  llvm::outs() << "\n";
   auto line = [&](const char *core, const std::map<std::string, double> &busy) {
     llvm::outs() << "  " << core << " busy:";
     for (sim::Pipe pipe : kPipes)
@@ -194,12 +203,15 @@ bool setConstants(ArrayRef<StringRef> texts, machine::Machine &chip) {
       llvm::errs() << "expected KEY=NUMBER, found '" << text << "'\n";
       return false;
     }
-    if (!machine::setParameter(chip, key.str(), number)) {
-      llvm::errs() << "the chip has no constant '" << key << "'\n";
+    if (std::string problem = machine::setParameter(chip, key.str(), number); !problem.empty()) {
+      llvm::errs() << problem << "\n";
       return false;
     }
   }
-  return true;
+  std::string problem = machine::inconsistency(chip);
+  if (!problem.empty())
+    llvm::errs() << problem << "\n";
+  return problem.empty();
 }
 
 /// The chips of --alternative; false after a message.
@@ -260,6 +272,7 @@ bool runLaunch(npu::LaunchOp launch, std::vector<Generated> &generated, HostValu
   sim::RunOptions options;
   options.time = wantTime || wantSensitivity || wantJson || timingOnly || !traceFile.empty();
   options.timeOnly = timingOnly;
+  options.sampleWaves = sampleWaves;
   options.store = !alternatives.empty();
   options.uncertain = uncertain;
   options.isSensitivityWhole = wantSensitivity;
@@ -311,6 +324,12 @@ bool runFunction(func::FuncOp function, const machine::Machine &chip, sim::Repor
       op.emitError("this tool runs launches in a row, without control flow around them");
       return false;
     }
+  }
+  if (std::string problem =
+          sampleWaves && !printProgram ? sim::sampleProblem(report, sampleWaves) : std::string();
+      !problem.empty()) {
+    llvm::errs() << problem << "\n";
+    return false;
   }
   if (printProgram || wantJson)
     return true;

@@ -129,6 +129,9 @@ nb::dict timing(const sim::LaunchReport &value) {
   result["hbm_bytes"] = value.hbmBytes;
   result["exchange_bytes"] = value.exchangeBytes;
   result["events"] = value.events;
+  result["core_blocks"] = value.allWaves; // of the core that has most
+  if (value.timedWaves)
+    result["waves"] = nb::make_tuple(value.timedWaves, value.allWaves);
   nb::list lines;
   for (const auto &[where, cycles] : value.lineCycles)
     lines.append(nb::make_tuple(location(where), cycles));
@@ -295,7 +298,7 @@ nb::dict run(const Kernel &kernel, const nb::sequence &list, const std::string &
              const std::string &stage, bool time, bool check, std::optional<uint64_t> delaySeed,
              const std::string &traceFile, int numThreads, int mutant, bool holdProducer,
              int64_t maxInstructions, const std::string &data, const std::string &chip, bool json,
-             bool limits, bool sensitivity, bool store) {
+             bool limits, bool sensitivity, bool store, int32_t sampleWaves) {
   if (engine != "simulator" && engine != "interpreter")
     throw nb::value_error("engine must be 'simulator' or 'interpreter'");
   driver::RunOptions options;
@@ -311,6 +314,7 @@ nb::dict run(const Kernel &kernel, const nb::sequence &list, const std::string &
   options.numThreads = numThreads;
   options.maxInstructions = maxInstructions;
   options.data = dataOption(data);
+  options.sampleWaves = sampleWaves;
   options.chip = chip;
   options.mutant = mutant;
   options.holdProducer = holdProducer;
@@ -409,7 +413,7 @@ void defineDriver(nb::module_ &m) {
            "check"_a = false, "delay_seed"_a.none() = nb::none(), "trace_file"_a = "",
            "num_threads"_a = 0, "mutant"_a = -1, "hold_producer"_a = false,
            "max_instructions"_a = 0, "data"_a = "always", "chip"_a = "", "json"_a = false,
-           "limits"_a = false, "sensitivity"_a = false, "store"_a = false)
+           "limits"_a = false, "sensitivity"_a = false, "store"_a = false, "sample_waves"_a = 0)
       .def("retime", &retime, "stored"_a, "chip"_a = "", "constants"_a = nb::dict(),
            "Times of a stored run on another chip or with other constants.")
       .def("recompile", &recompile, "disable"_a,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 import os
 import sys
 import threading
@@ -147,6 +148,7 @@ class Kernel:
         trace: str | os.PathLike[str] | None = None,
         timing_only: bool = False,
         store: bool = False,
+        sample_waves: int | None = None,
     ) -> SimulationResult:
         """Runs the kernel on the simulator as a call does, and returns all there is to know of it.
 
@@ -156,14 +158,20 @@ class Kernel:
         RunError. `trace` is the file for a Perfetto trace. With `timing_only` nothing is computed
         and no arguments are needed when all shapes are static and there are no scalar parameters;
         TimingOnlyError when times depend on data, with the line. `store` keeps what the run did, so
-        that the result can be timed again (`SimulationResult.retime`).
+        that the result can be timed again (`SimulationResult.retime`). With `sample_waves` a run
+        without data times the first so many blocks of each core, two at least, and estimates the
+        others; RunError when no core has more blocks than that.
         """
+        if sample_waves is not None and not timing_only:
+            raise ArgumentError("sample_waves needs timing_only=True: all blocks compute data")
         if timing_only and check:
             raise ArgumentError("timing_only=True computes nothing to check; leave one of them out")
         if chip and (problem := self.core.chip_problem(chip)):
             raise ArgumentError(f"kernel {self.name}: {problem}")
         options = {"chip": chip or "", "time": True, "check": check, "json": True}
         options |= {"sensitivity": env.run_settings().sensitivity, "store": store}
+        if sample_waves is not None:
+            options["sample_waves"] = operator.index(sample_waves)
         if trace is not None:
             options["trace_file"] = os.fspath(trace)
 

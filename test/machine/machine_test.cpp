@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <limits>
 #include <set>
 #include <string>
 
@@ -112,6 +113,7 @@ TEST(Machine, BadFiles) {
               "key 'ub_bytes' must have a whole number");
   expectError(edited("{\"value\": 196608", "{\"value\": -4"), "outside of what makes sense");
   expectError(edited("{\"value\": 196608", "{\"val\": 196608"), "key 'ub_bytes' lacks 'value'");
+  expectError(edited("\"range\": [2, 40]", "\"range\": [2, 4e9]"), "has the range");
   expectError(edited("\"add\": [1, 1]", "\"add\": [1]"), "for 'add'");
   expectError(edited("\"default\"", "\"other\""), "lacks the row 'default'");
   expectError(edited("{\"value\": 40", "{\"value\": 41"), "twice aic_count");
@@ -128,11 +130,25 @@ TEST(Machine, MissingKeyIsNamed) {
 
 TEST(Machine, SetParameter) {
   Machine machine = loadChip("910b3").machine;
-  EXPECT_TRUE(setParameter(machine, "flag_wait", 40));
+  EXPECT_EQ(setParameter(machine, "flag_wait", 40), "");
   EXPECT_EQ(machine.flagWait, 40);
-  EXPECT_TRUE(setParameter(machine, "queue_depth", 8));
+  EXPECT_EQ(setParameter(machine, "queue_depth", 8), "");
   EXPECT_EQ(machine.queueDepth, 8);
-  EXPECT_FALSE(setParameter(machine, "flag_weight", 40));
+  EXPECT_EQ(setParameter(machine, "flag_weight", 40), "910b3 has no constant 'flag_weight'");
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (double value : {0.0, -1.0, 1e300, nan}) {
+    std::string problem = setParameter(machine, "mte2_rate_aic", value);
+    EXPECT_NE(problem.find("outside of what makes sense (0.1 to 1e+06)"), std::string::npos);
+  }
+  EXPECT_EQ(setParameter(machine, "queue_depth", 2.5),
+            "constant 'queue_depth' must be a whole number, not 2.5");
+  EXPECT_EQ(machine.queueDepth, 8);
+
+  EXPECT_EQ(inconsistency(machine), "");
+  EXPECT_EQ(setParameter(machine, "l2_sector_bytes", 96), "");
+  EXPECT_EQ(inconsistency(machine), "l2_line_bytes must be 1 to 8 sectors of l2_sector_bytes");
+  EXPECT_EQ(setParameter(machine, "l2_line_bytes", 384), "");
+  EXPECT_EQ(inconsistency(machine), "l2_line_bytes and l2_sector_bytes must be powers of two");
 }
 
 } // namespace

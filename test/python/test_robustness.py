@@ -38,6 +38,46 @@ print("done")
 """
 
 
+#: Every constant of a chip file, changed to what it cannot be and to what it hardly is.
+CHIPS = """
+import json, sys
+import tilewright as tilelang, tilewright.language as T
+from tilewright.errors import ArgumentError, RunError
+
+@T.prim_func
+def main(A: T.Tensor((64, 64), "float16"), B: T.Tensor((64, 64), "float16")):
+    with T.Kernel(4) as block:
+        a = T.alloc_shared((16, 64), "float16")
+        c = T.alloc_fragment((16, 64), "float32")
+        b = T.alloc_shared((64, 64), "float16")
+        T.copy(A[block * 16, 0], a)
+        T.copy(A, b)
+        T.gemm(a, b, c, clear_accum=True)
+        for i, j in T.Parallel(16, 64):
+            c[i, j] = T.exp(c[i, j])
+        T.copy(c, B[block * 16, 0])
+
+kernel = tilelang.compile(main, out_idx=[1])
+builtin = json.load(open(sys.argv[1]))
+keys = [key for key, entry in builtin.items() if isinstance(entry, dict) and "vec_c" not in key]
+refused = 0
+for key in keys:
+    for value in (None, "x", [], -1, 0, 1e-300, 0.1, 1, 3, 100, 4096, 1e6, 1e18, 1e308, 10**30):
+        builtin[key], before = {**builtin[key], "value": value}, builtin[key]
+        json.dump(builtin, open("mine.json", "w"))
+        builtin[key] = before
+        print(key, value, flush=True)
+        try:
+            kernel.simulate(timing_only=True, chip="mine.json")
+        except ArgumentError as error:
+            refused += 1
+            assert key in str(error) or "plan does not fit" in str(error), error
+        except RunError as error:  # such as fewer event ids than the program uses
+            assert "outside" in str(error), error
+print("refused", refused, "of", 15 * len(keys))
+"""
+
+
 def few_bytes() -> None:
     """For a child process: no file grows beyond 2 KiB, as on a full disk."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048))
@@ -223,6 +263,17 @@ def test_a_kernel_that_does_not_end(tmp_path):
     assert done.returncode == 1
     assert "ran 1000 scalar instructions without an end" in done.stderr
     assert os.listdir(tmp_path) == ["endless.mlir"]
+
+
+def test_chip_files_with_one_absurd_value(tmp_path):
+    """An error that names the key, or times: no crash, no run without an end."""
+    chip = ROOT / "tilewright" / "machine" / "chips" / "910b3.json"
+    (tmp_path / "chips.py").write_text(CHIPS)
+    command = [sys.executable, "chips.py", str(chip)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout[-200:] + done.stderr
+    _, refused, _, tried = done.stdout.splitlines()[-1].split()
+    assert int(refused) > int(tried) / 2
 
 
 def test_sizes_that_are_none(kernel):

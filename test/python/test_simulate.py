@@ -256,6 +256,64 @@ def test_timing_only_is_refused_where_an_earlier_launch_computes_what_steers():
     assert (arguments[1] == 3).all()
 
 
+def test_a_sample_of_waves_estimates_the_whole():
+    kernel = matmul(2048, 4096, 128)  # 512 joined blocks on 20 cores
+    whole = kernel.simulate(timing_only=True)
+    sample = kernel.simulate(timing_only=True, sample_waves=4)
+    assert whole.launches[0].waves is None and "waves" not in whole.json
+    assert sample.launches[0].waves == {"timed": 4, "all": 26}
+    assert sample.instructions < whole.instructions / 6
+    assert 0.95 < sample.cycles / whole.cycles < 1.05
+    for key, count in whole.traffic.items():
+        assert 0.8 * count <= sample.traffic[key] <= 1.25 * count, key
+    assert [line.location for line in sample.lines] == [line.location for line in whole.lines]
+    assert "(estimated from 4 of 26 waves of blocks)" in str(sample)
+    assert SimulationResult.from_json(sample.to_json()).launches == sample.launches
+    # Sensitivity and other constants go by the same estimate.
+    found = sample.launches[0].sensitivity
+    assert found.least_us <= sample.core_us <= found.most_us < 2 * sample.core_us
+
+
+def test_a_sample_is_timed_again():
+    kernel = matmul(2048, 4096, 128)
+    sample = kernel.simulate(timing_only=True, sample_waves=4, store=True)
+    again = sample.retime()
+    assert (again.cycles, again.launches[0].waves) == (sample.cycles, sample.launches[0].waves)
+
+
+def test_a_sample_follows_blocks_of_growing_length():
+    """Each block is longer than the one before; the sample sees only short ones."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 4096), "float32"), B: T.Tensor((640, 4096), "float32")):
+        with T.Kernel(640) as block:
+            a = T.alloc_shared((4096,), "float32")
+            total = T.alloc_shared((4096,), "float32")
+            T.clear(total)
+            for row in T.serial(block // 10 + 1):
+                T.copy(A[row, 0], a)
+                for i in T.Parallel(4096):
+                    total[i] += a[i]
+            T.copy(total, B[block, 0])
+
+    kernel = tilelang.compile(main, out_idx=[1])
+    whole = kernel.simulate(timing_only=True).cycles
+    sample = kernel.simulate(timing_only=True, sample_waves=4).cycles
+    assert 0.8 < sample / whole < 1.25
+
+
+def test_a_sample_of_waves_is_refused_where_it_says_nothing():
+    kernel = matmul()  # 16 blocks on 20 cores
+    with pytest.raises(RunError, match="a sample of 2 waves leaves nothing out: no core has more "):
+        kernel.simulate(timing_only=True, sample_waves=2)
+    with pytest.raises(RunError, match=r"two waves of blocks at least.*got 1"):
+        kernel.simulate(timing_only=True, sample_waves=1)
+    with pytest.raises(RunError, match=r"two waves of blocks at least.*got -3"):
+        kernel.simulate(timing_only=True, sample_waves=-3)
+    with pytest.raises(ArgumentError, match="sample_waves needs timing_only=True"):
+        kernel.simulate(*inputs(), sample_waves=2)
+
+
 @pytest.mark.parametrize("chip", ["910b1", "910b4", "a3"])
 def test_another_chip_runs_the_same_program(chip, monkeypatch):
     here = matmul()
@@ -431,6 +489,11 @@ def test_stored_runs_are_timed_again():
         result.retime("910b1")
     with pytest.raises(ArgumentError, match="910b3 has no constant 'speed'"):
         result.retime(constants={"speed": 2})
+    for value in (0, -1, 1e300, float("nan")):
+        with pytest.raises(ArgumentError, match=r"'mte2_rate_aic' cannot be .* makes sense"):
+            result.retime(constants={"mte2_rate_aic": value})
+    with pytest.raises(ArgumentError, match="l2_line_bytes must be 1 to 8 sectors"):
+        result.retime(constants={"l2_sector_bytes": 96})
     with pytest.raises(ArgumentError, match="unknown chip 'x'"):
         result.retime("x")
     with pytest.raises(ArgumentError, match="pass store=True to simulate"):

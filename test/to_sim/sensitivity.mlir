@@ -16,7 +16,7 @@
 // JSON: "alternatives": [
 // JSON: "cycles": 2{{[0-9][0-9][0-9]}}.
 
-// KEY: the chip has no constant 'speed'
+// KEY: 910b3 has no constant 'speed'
 // NUMBER: expected KEY=NUMBER, found 'vec_fixed=fast'
 
 func.func @store(%A: memref<32768xf16> {tile.name = "A", tile.output}) {

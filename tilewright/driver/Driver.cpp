@@ -389,8 +389,10 @@ RunReport Kernel::retime(const RunReport &stored, const std::string &chip,
       return fail("nothing was stored of the run");
     machine::Machine machine = where ? *where : launch->chip;
     for (const auto &[key, value] : constants)
-      if (!machine::setParameter(machine, key, value))
-        return fail(machine.name + " has no constant '" + key + "'");
+      if (std::string problem = machine::setParameter(machine, key, value); !problem.empty())
+        return fail(problem);
+    if (std::string problem = machine::inconsistency(machine); !problem.empty())
+      return fail(problem);
     report.chip = machine.name;
     report.clockMHz = machine.clockMHz;
     sim::RunResult result;
@@ -524,6 +526,7 @@ RunReport Kernel::Impl::runLaunches(const std::vector<Argument> &arguments,
     sim::RunOptions options;
     options.time = run.time || !run.traceFile.empty();
     options.timeOnly = !hasData;
+    options.sampleWaves = run.sampleWaves;
     options.limits = run.limits;
     options.uncertain = uncertain;
     options.store = run.store;
@@ -557,6 +560,9 @@ RunReport Kernel::Impl::runLaunches(const std::vector<Argument> &arguments,
         return report;
     }
   }
+  if (run.sampleWaves)
+    report.error = sim::sampleProblem(report, run.sampleWaves);
+  report.ok = report.error.empty();
   return report;
 }
 

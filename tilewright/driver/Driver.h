@@ -98,7 +98,9 @@ struct RunOptions {
   bool store = false;       ///< with `time`: keep in the report what Kernel::retime needs
   bool sensitivity = false; ///< with `time`: how far it hangs on the chip's uncertain constants
   Data data = Data::Always; ///< simulator; with `check`, `delaySeed` or a mutant always
-  std::string chip;         ///< simulator: run on this one instead, if the memory plan fits it
+  int32_t sampleWaves =
+      0;            ///< without data: blocks of a core that are timed, for an estimate; 0: all
+  std::string chip; ///< simulator: run on this one instead, if the memory plan fits it
   std::optional<uint64_t> delaySeed;
   std::string traceFile;
   int numThreads = 0;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <cerrno>
 #include <cmath>
@@ -126,6 +127,28 @@ std::string number(double value) {
   return text.str();
 }
 
+bool isWhole(const Field &field) {
+  return !std::holds_alternative<double Machine::*>(field.member);
+}
+
+/// False for no number at all, too.
+bool isSensible(const Field &field, double value) {
+  return value >= field.least && value <= field.most;
+}
+
+std::string sensible(const Field &field) {
+  return "what makes sense (" + number(field.least) + " to " + number(field.most) + ")";
+}
+
+void set(Machine &machine, const Field &field, double value) {
+  std::visit(
+      [&](auto member) {
+        using Value = std::remove_reference_t<decltype(machine.*member)>;
+        machine.*member = static_cast<Value>(value);
+      },
+      field.member);
+}
+
 /// Reads one chip file. Every complaint names the file and the key; the first one wins.
 class Reader {
 public:
@@ -161,7 +184,10 @@ public:
         fail("key '" + std::string(field.key) + "' is missing");
         return;
       }
-    checkTogether();
+    if (result.machine.name.empty())
+      fail("key 'name' is empty");
+    if (std::string problem = inconsistency(result.machine); !problem.empty())
+      fail(problem);
   }
 
 private:
@@ -208,20 +234,21 @@ private:
   bool readField(const Field &field, const Json &entry) {
     const std::string key = field.key;
     const Json &value = entry["value"];
-    const bool whole = !std::holds_alternative<double Machine::*>(field.member);
+    const bool whole = isWhole(field);
     if (!value.is_number() || (whole && !value.is_number_integer()))
       return failKey(key, "must have " + std::string(whole ? "a whole number" : "a number") +
                               " as value, but has " + value.dump());
     const double number = value.get<double>();
-    if (number < field.least || number > field.most)
-      return failKey(key, "has the value " + value.dump() + ", outside of what makes sense (" +
-                              machine::number(field.least) + " to " + machine::number(field.most) +
-                              ")");
+    if (!isSensible(field, number))
+      return failKey(key, "has the value " + value.dump() + ", outside of " + sensible(field));
     const Json &range = entry["range"];
     if (!range.is_array() || range.size() != 2 || !range[0].is_number() || !range[1].is_number() ||
         range[0].get<double>() > range[1].get<double>())
       return failKey(key, "must have a range [least, most], but has " + range.dump());
-    setParameter(result.machine, key, number);
+    for (const Json &end : range) // times are found out for both
+      if (!isSensible(field, end.get<double>()))
+        return failKey(key, "has the range " + range.dump() + ", outside of " + sensible(field));
+    set(result.machine, field, number);
     result.parameters.push_back({key, entry["unit"].get<std::string>(),
                                  entry["provenance"].get<std::string>(),
                                  entry["source"].get<std::string>(), number, range[0].get<double>(),
@@ -246,19 +273,6 @@ private:
     if (!result.machine.vecCyclesPerRepeat.count("default"))
       return failKey(key, "lacks the row 'default'");
     return true;
-  }
-
-  /// Rules over several constants.
-  void checkTogether() {
-    const Machine &m = result.machine;
-    if (m.name.empty())
-      fail("key 'name' is empty");
-    if (m.aivCount != 2 * m.aicCount)
-      failKey("aiv_count", "must be twice aic_count: a cube core comes with two vector cores");
-    if (m.l2LineBytes % m.l2SectorBytes != 0 || m.l2LineBytes / m.l2SectorBytes > 8)
-      failKey("l2_line_bytes", "must be 1 to 8 sectors of l2_sector_bytes");
-    if ((m.l2LineBytes & (m.l2LineBytes - 1)) || (m.l2SectorBytes & (m.l2SectorBytes - 1)))
-      failKey("l2_line_bytes", "and l2_sector_bytes must be powers of two");
   }
 
   std::string file;
@@ -297,17 +311,28 @@ double Machine::vecCycles(const std::string &op, unsigned bytes) const {
   return row->second[bytes >= 4 ? 1 : 0];
 }
 
-bool setParameter(Machine &machine, const std::string &key, double value) {
+std::string setParameter(Machine &machine, const std::string &key, double value) {
   const Field *field = findField(key);
   if (!field)
-    return false;
-  std::visit(
-      [&](auto member) {
-        using Value = std::remove_reference_t<decltype(machine.*member)>;
-        machine.*member = static_cast<Value>(value);
-      },
-      field->member);
-  return true;
+    return machine.name + " has no constant '" + key + "'";
+  if (!isSensible(*field, value))
+    return "constant '" + key + "' cannot be " + number(value) + ", outside of " + sensible(*field);
+  if (isWhole(*field) && value != std::floor(value))
+    return "constant '" + key + "' must be a whole number, not " + number(value);
+  set(machine, *field, value);
+  return {};
+}
+
+std::string inconsistency(const Machine &machine) {
+  if (machine.aivCount != 2 * machine.aicCount)
+    return "aiv_count must be twice aic_count: a cube core comes with two vector cores";
+  if (machine.l2LineBytes % machine.l2SectorBytes != 0 ||
+      machine.l2LineBytes / machine.l2SectorBytes > 8)
+    return "l2_line_bytes must be 1 to 8 sectors of l2_sector_bytes";
+  if (!std::has_single_bit(uint64_t(machine.l2LineBytes)) ||
+      !std::has_single_bit(uint64_t(machine.l2SectorBytes)))
+    return "l2_line_bytes and l2_sector_bytes must be powers of two";
+  return {};
 }
 
 std::vector<Parameter> uncertainOf(const LoadResult &chip) {

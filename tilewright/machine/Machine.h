@@ -82,8 +82,12 @@ std::vector<Parameter> uncertainOf(const LoadResult &chip);
 /// errors that name the file and key.
 LoadResult loadChip(const std::string &nameOrPath);
 
-/// Sets one constant of a loaded machine by its key in the chip file. False when there is none.
-bool setParameter(Machine &machine, const std::string &key, double value);
+/// Sets one constant of a loaded machine by its key in the chip file. Why not, empty on success: it
+/// has none of that name, or the value makes no sense.
+std::string setParameter(Machine &machine, const std::string &key, double value);
+
+/// Which constants do not go together; empty when all do. To be asked after a change.
+std::string inconsistency(const Machine &machine);
 
 /// Built-in chip names.
 std::vector<std::string> chipNames();

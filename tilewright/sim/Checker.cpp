@@ -82,26 +82,15 @@ Checker::Checker(const Program &program, const Machine &chip, const HappensBefor
   }
   for (std::vector<const Template *> &names : memory.log)
     names.clear();
-  constexpr int64_t pageBytes = GmShadow::kCell * GmShadow::kPageCells;
   gm.tensors.resize(gmSpace.regionBytes.size() + 1);
   for (size_t i = 0; i < program.tensors.size(); ++i)
     if (program.tensors[i].written)
       gm.tensors[size_t(gmSpace.tensors[i].region)].isTracked = true;
   gm.tensors.back().isTracked = true;
-  for (size_t i = 0; i < gm.tensors.size(); ++i) {
-    bool isWorkspace = i == gmSpace.regionBytes.size();
-    int64_t bytes = isWorkspace ? gmSpace.workspace.bytes : gmSpace.regionBytes[i];
-    if (gm.tensors[i].isTracked)
-      gm.tensors[i].pages.resize(size_t((bytes + pageBytes - 1) / pageBytes));
-  }
 }
 
 void Checker::access(int lane, uint32_t tick, Prepared &prepared, unsigned operand, bool isWrite,
                      int64_t block) {
-  std::vector<const Template *> &names = memory.log[size_t(lane)];
-  if (names.size() <= tick)
-    names.resize(size_t(tick) + 1);
-  names[tick] = prepared.source;
   PreparedOperand &target = prepared.operands[operand];
   if (target.isEmpty)
     return;
@@ -226,6 +215,11 @@ void Checker::inGm(int lane, uint32_t tick, const Prepared &prepared, unsigned o
   bool atomic = isAtomic(prepared.op.op);
   if (!tensor.isTracked || (atomic && !isWrite))
     return;
+  if (tensor.pages.empty()) {
+    constexpr int64_t pageBytes = GmShadow::kCell * GmShadow::kPageCells;
+    int64_t bytes = isWorkspace ? space.workspace.bytes : space.regionBytes[region];
+    tensor.pages.resize(size_t((bytes + pageBytes - 1) / pageBytes));
+  }
   const Clock &clock = order.clock(lane);
   auto place = [&] { return regionText(program, space, region); };
 
@@ -395,12 +389,18 @@ void tilewright::sim::checkAcrossGroups(const Program &program, const GmSpace &s
     std::string place = regionText(program, space, t);
     for (size_t p = 0; p < numPages; ++p) {
       pages.clear();
-      for (GmShadow *shadow : groups)
-        if (t < shadow->tensors.size() && p < shadow->tensors[t].pages.size() &&
-            shadow->tensors[t].pages[p])
-          pages.push_back(shadow->tensors[t].pages[p].get());
-      for (int64_t cell = 0; pages.size() > 1 && cell < GmShadow::kPageCells; ++cell)
-        inCell(cell, place);
+      std::bitset<size_t(GmShadow::kPageCells)> once, again; // cells that some, several groups met
+      for (GmShadow *shadow : groups) {
+        if (t >= shadow->tensors.size() || p >= shadow->tensors[t].pages.size() ||
+            !shadow->tensors[t].pages[p])
+          continue;
+        pages.push_back(shadow->tensors[t].pages[p].get());
+        again |= once & pages.back()->known();
+        once |= pages.back()->known();
+      }
+      for (int64_t cell = 0; again.any() && cell < GmShadow::kPageCells; ++cell)
+        if (again[size_t(cell)])
+          inCell(cell, place);
     }
   }
 }

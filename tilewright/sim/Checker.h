@@ -45,6 +45,14 @@ public:
           const std::vector<CoreKind> &kinds, const GmSpace &gm, CheckerMemory &memory,
           FindingList &findings);
 
+  /// An instruction begins on `lane`.
+  void begin(int lane, uint32_t tick, const Template *source) {
+    std::vector<const Template *> &names = memory.log[size_t(lane)];
+    if (names.size() <= tick)
+      names.resize(size_t(tick) + 1);
+    names[tick] = source;
+  }
+
   /// One operand of an instruction that has begun on `lane`. Reads go before writes.
   void access(int lane, uint32_t tick, Prepared &prepared, unsigned operand, bool isWrite,
               int64_t block);

@@ -181,6 +181,7 @@ uint8_t GmShadow::Page::make(int64_t first, int64_t last) {
   piece.first = uint8_t(first);
   piece.last = uint8_t(last);
   std::fill(pieceAt.begin() + first, pieceAt.begin() + last, index);
+  met |= ~std::bitset<size_t(kPageCells)>() >> size_t(kPageCells - (last - first)) << size_t(first);
   return index;
 }
 

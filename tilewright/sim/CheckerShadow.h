@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -134,6 +135,9 @@ public:
       return index ? &pieces[index - 1u].entries : nullptr;
     }
 
+    /// The cells about which something is known.
+    const std::bitset<size_t(kPageCells)> &known() const { return met; }
+
     /// Calls fn(entries) for pieces that make up cells [first, last) exactly; they are made and cut
     /// as needed.
     template <typename Fn>
@@ -150,6 +154,7 @@ public:
 
   private:
     std::array<uint8_t, size_t(kPageCells)> pieceAt{}; ///< index plus one, 0 for none
+    std::bitset<size_t(kPageCells)> met;
     std::vector<Piece> pieces;
     std::vector<uint8_t> unused; ///< indices plus one
 

@@ -2,6 +2,7 @@
 #include "tilewright/sim/Clock.h"
 
 #include "tilewright/sim/Calendar.h"
+#include "tilewright/sim/ClockSample.h"
 #include "tilewright/sim/FlagTable.h"
 #include "tilewright/sim/Kernels.h"
 #include "tilewright/sim/L2.h"
@@ -74,11 +75,13 @@ struct Core {
   const Prices *prices = nullptr;
   const CoreProgram *program = nullptr;
   int32_t number = 0;       ///< index into the launch's cores
+  int32_t blocks = 0;       ///< begun
+  double hbmBytes = 0;      ///< of its reads
+  Progress warm;            ///< when the blocks that warm the L2 have taken effect
   size_t next = 0, end = 0; ///< the record to do next, one past the last one
   double scalar = 0;        ///< time of the scalar unit
   double scalarBusy = 0;
   std::array<PipeState, kNumPipes> pipes;
-  std::vector<double> starts; ///< of all pipes
   FlagTable<Flag> flags;
   std::vector<Signals> incoming;  ///< per peer and id
   std::array<double, 2> l0Free{}; ///< when the cube is done with each half of L0A/L0B
@@ -124,9 +127,18 @@ public:
       transfer(cores[number]);
       advance(cores[number]);
     }
-    if (options.share >= 1)
+    const bool isSample = std::any_of(cores.begin(), cores.end(), [](const Core &core) {
+      return core.input->waves.leftOutEvents > 0;
+    });
+    if (options.share >= 1 && !isSample)
       reportDeadlock();
     finish();
+    if (options.share < 1 || !isSample)
+      return;
+    std::vector<SampledCore> sample;
+    for (const Core &core : cores)
+      sample.push_back({core.input->kind, core.input->waves, core.warm, progressOf(core)});
+    extrapolate(sample, chip, result);
   }
 
 private:
@@ -171,6 +183,8 @@ private:
 
   void setUp(const std::vector<CoreRecords> &input) {
     cores.resize(input.size());
+    const auto depth = static_cast<size_t>(std::max(1, chip.queueDepth));
+    starts.resize(input.size() * kNumPipes * depth);
     std::map<int32_t, int32_t> aicOfGroup;
     for (size_t i = 0; i < input.size(); ++i)
       if (input[i].kind == CoreKind::AIC)
@@ -183,10 +197,8 @@ private:
       core.program = input[i].kind == CoreKind::AIC ? &program.aic : &program.aiv;
       core.number = static_cast<int32_t>(i);
       core.scalar = chip.prologue;
-      const auto depth = static_cast<size_t>(std::max(1, chip.queueDepth));
-      core.starts.resize(kNumPipes * depth);
       for (unsigned pipe = 0; pipe < kNumPipes; ++pipe)
-        core.pipes[pipe].starts = std::span(core.starts).subspan(pipe * depth, depth);
+        core.pipes[pipe].starts = std::span(starts).subspan((i * kNumPipes + pipe) * depth, depth);
       auto aic = aicOfGroup.find(input[i].group);
       if (input[i].kind == CoreKind::AIV && aic != aicOfGroup.end()) {
         core.peers[0] = aic->second;
@@ -254,9 +266,12 @@ private:
       issue(core);
       core.scalar = std::max(core.scalar, completion(core, record.pipe));
       return true;
+    case RecordKind::BeginBlock:
+      if (core.blocks++ == core.input->waves.warming)
+        core.warm = progressOf(core);
+      return true;
     case RecordKind::Transfer:
     case RecordKind::BlockWait:
-    case RecordKind::BeginBlock:
       return true;
     }
     return true;
@@ -379,6 +394,10 @@ private:
     for (const PipeState &pipe : core.pipes)
       last = std::max({last, pipe.done, pipe.free});
     return last;
+  }
+
+  Progress progressOf(const Core &core) const {
+    return {completion(core, Pipe::All), core.hbmBytes};
   }
 
   static Flag &flagOf(Core &core, const Record &record) {
@@ -527,6 +546,7 @@ private:
       hbmTotal += core.readMissShare * static_cast<double>(access.bytes);
       hbmBytes +=
           core.readMissShare * (access.chargedBytes + static_cast<double>(access.runs) * overhead);
+      core.hbmBytes += hbmBytes;
       latency =
           chip.mte2LatencyHit + core.readMissShare * (chip.mte2LatencyMiss - chip.mte2LatencyHit);
     }
@@ -591,6 +611,7 @@ private:
     for (const Core &core : cores) {
       timing.cycles = std::max(timing.cycles, completion(core, Pipe::All));
       timing.events += core.end;
+      timing.allWaves = std::max(timing.allWaves, core.input->waves.all);
       if (!core.input->works)
         continue;
       const bool cube = core.input->kind == CoreKind::AIC;
@@ -618,6 +639,7 @@ private:
   const ClockOptions &options;
   RunResult &result;
   std::vector<Core> cores;
+  std::vector<double> starts; ///< the rings of all pipes
   std::map<const RecordTable *, Prices> priceLists;
   RecordTable shapeNumbers;
   Calendar hbm, l2Port, aicPort; ///< aicPort: reads of all cube cores

@@ -104,6 +104,8 @@ struct GroupResult {
 };
 
 void collect(Group &group, GroupResult &result) {
+  result.cores.reserve(group.cores.size());
+  result.records.reserve(group.cores.size());
   for (CoreRun &core : group.cores) {
     result.cores.push_back({core.kind, core.records.group, core.records.sub});
     result.records.push_back(std::move(core.records));
@@ -235,7 +237,8 @@ void runOrdered(const Launch &launch, std::vector<GroupResult> &results) {
 }
 
 std::string checkArguments(const Program &program, const std::vector<TensorArg> &tensors,
-                           const std::vector<int64_t> &scalars, const Machine &chip, bool hasData) {
+                           const std::vector<int64_t> &scalars, const Machine &chip, bool hasData,
+                           int32_t sampleWaves) {
   if (const char *reason = unsupportedCpuReason())
     return std::string("this CPU cannot run the simulator: ") + reason;
   if (tensors.size() != program.tensors.size())
@@ -249,6 +252,12 @@ std::string checkArguments(const Program &program, const std::vector<TensorArg> 
       return "tensor " + program.tensors[i].name + " has no data";
   if (chip.aicCount <= 0 || chip.aivCount <= 0)
     return "the chip has no cores";
+  if (sampleWaves < 0 || sampleWaves == 1)
+    return "a sample has two waves of blocks at least, since the first one finds an empty L2; "
+           "got " +
+           std::to_string(sampleWaves);
+  if (sampleWaves && hasData)
+    return "only a run without data times a sample of its blocks";
   if (chip.aivCount < 2 * chip.aicCount && program.isMixed())
     return "the chip has fewer than two vector cores per cube core";
   return validate(program, chip);
@@ -320,7 +329,8 @@ RunResult tilewright::sim::run(const Program &program, const std::vector<TensorA
                                const std::vector<int64_t> &scalars, const Machine &chip,
                                const RunOptions &options) {
   RunResult result;
-  result.error = checkArguments(program, tensors, scalars, chip, wantsData(options));
+  result.error =
+      checkArguments(program, tensors, scalars, chip, wantsData(options), options.sampleWaves);
   if (!result.error.empty()) {
     result.ok = false;
     return result;
@@ -370,7 +380,7 @@ RunResult tilewright::sim::run(const Program &program, const std::vector<TensorA
       return result;
     result.cores.clear(); // the clock lists them itself
     timeLaunch(program, records, chip, {.trace = options.trace}, result);
-    if (options.limits)
+    if (options.limits && !result.timing.timedWaves)
       result.limits = limitsOf(records, result.timing, chip);
     if (!options.uncertain.empty())
       result.sensitivity =

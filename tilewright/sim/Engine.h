@@ -41,6 +41,9 @@ struct RunOptions {
   /// is read from the inputs all the same; where the program computes it, the run ends with
   /// `needsData`. Not together with `check`, `delaySeed` or `mutation`, which win.
   bool timeOnly = false;
+  /// With `timeOnly`: only the first blocks of each core are timed, so many; the time of the others
+  /// follows from their events. 0: all are.
+  int32_t sampleWaves = 0;
   bool check = false;  ///< happens-before checker, uninitialised reads, bounds
   bool limits = false; ///< with `time`: lower bounds of the time too
   bool trace = false;  ///< keep the clock's events for a trace file
@@ -96,6 +99,9 @@ struct Timing {
   uint64_t gmReadBytes = 0, gmWriteBytes = 0, hbmBytes = 0;
   uint64_t workspaceReadBytes = 0, workspaceWriteBytes = 0; ///< exchange between AIC and AIV
   uint64_t events = 0;                                      ///< records that the clock went through
+  /// Blocks of the core that has most, and of these the timed ones where a sample was timed, else
+  /// 0. Then everything else here is an estimate for all blocks.
+  int32_t allWaves = 0, timedWaves = 0;
 };
 
 /// Two lower bounds of a launch's time. The roofline knows the work alone: the cube at its peak

@@ -21,11 +21,17 @@ bool startsFromZero(const ResolvedOp &op) { return op.op == TileOp::Mmad && op.s
 
 /// The worker's clocks, as new.
 HappensBefore *orderOf(GroupScratch &scratch, int numAivs, int maxOutstanding) {
-  if (scratch.order)
-    scratch.order->reset();
-  else
-    scratch.order.emplace(numAivs, maxOutstanding);
-  return &*scratch.order;
+  if (!scratch.order)
+    scratch.order.emplace();
+  HappensBefore &order = **scratch.order;
+  order.reset(numAivs, maxOutstanding);
+  return &order;
+}
+
+CheckerMemory &checkerMemoryOf(GroupScratch &scratch) {
+  if (!scratch.checker)
+    scratch.checker.emplace();
+  return **scratch.checker;
 }
 
 /// The lanes whose work a dropped instruction no longer waits for.
@@ -63,6 +69,7 @@ Group::Group(const Launch &launch, int64_t number, GroupMemory &memory, GroupScr
   bool hasAic = !program.aic.code.empty();
   int numAivs = program.aiv.code.empty() ? 0 : (hasAic ? 2 : 1);
   std::vector<CoreKind> kinds = {CoreKind::AIC, CoreKind::AIV, CoreKind::AIV};
+  cores.reserve(kinds.size());
   for (int index = hasAic ? 0 : 1; index <= numAivs; ++index) {
     CoreRun &core = cores.emplace_back();
     core.index = index;
@@ -98,7 +105,7 @@ Group::Group(const Launch &launch, int64_t number, GroupMemory &memory, GroupScr
     order = orderOf(scratch, numAivs, launch.chip.blockFlagMaxOutstanding);
   if (options.check)
     checker = std::make_unique<Checker>(program, launch.chip, *order, kinds, launch.gm,
-                                        scratch.checker, findings);
+                                        checkerMemoryOf(scratch), findings);
   if (isDelayed) {
     HeldLanes held;
     if (isHolding)
@@ -214,6 +221,8 @@ std::optional<CoreStatus> Group::handle(CoreRun &core, const Insn &insn) {
   const Program &program = launch.program;
   if (isMutated(core, insn) && launch.options.mutation->kind == Mutation::Kind::Delete)
     return std::nullopt;
+  if (core.isLeftOut && isCountedOnly(core, insn))
+    return std::nullopt;
   switch (insn.op) {
   case Opcode::Issue:
     return issue(core, insn);
@@ -239,6 +248,7 @@ std::optional<CoreStatus> Group::handle(CoreRun &core, const Insn &insn) {
     core.isAdmitted = false;
     core.block = block;
     core.atomics = 0;
+    beginWave(core);
     recordBlock(core);
     return std::nullopt;
   }
@@ -272,7 +282,7 @@ std::optional<CoreStatus> Group::issue(CoreRun &core, const Insn &insn) {
     return fail(core, FindingKind::OutOfBounds, prepared.source->location, fault.text,
                 fault.memory);
   ++core.issued;
-  if (launch.options.time)
+  if (isRecording(core))
     recordIssue(core, prepared);
 
   if (checker)
@@ -283,6 +293,7 @@ std::optional<CoreStatus> Group::issue(CoreRun &core, const Insn &insn) {
       int reads = laneOf(core.index, Pipe::MTE1);
       uint32_t readTick = order->begin(reads);
       if (checker) {
+        checker->begin(reads, readTick, prepared.source);
         checker->access(reads, readTick, prepared, 1, false, core.block);
         checker->access(reads, readTick, prepared, 2, false, core.block);
       }
@@ -290,6 +301,7 @@ std::optional<CoreStatus> Group::issue(CoreRun &core, const Insn &insn) {
       order->end(reads, readTick);
       uint32_t tick = order->beginAfter(lane, reads, readTick);
       if (checker) {
+        checker->begin(lane, tick, prepared.source);
         if (!startsFromZero(prepared.op))
           checker->access(lane, tick, prepared, 0, false, core.block);
         checker->access(lane, tick, prepared, 0, true, core.block);
@@ -300,6 +312,7 @@ std::optional<CoreStatus> Group::issue(CoreRun &core, const Insn &insn) {
     } else {
       uint32_t tick = order->begin(lane);
       if (checker) {
+        checker->begin(lane, tick, prepared.source);
         for (unsigned k = prepared.op.numOperands; k-- > 0;)
           if (prepared.operands[k].isRead && !(k == 0 && startsFromZero(prepared.op)))
             checker->access(lane, tick, prepared, k, false, core.block);
@@ -403,16 +416,6 @@ std::optional<CoreStatus> Group::waitFlag(CoreRun &core, const Insn &insn) {
   if (order)
     order->waitFlag(core.index, insn.p0, insn.p1, int(id), insn.location, isHeld);
   return std::nullopt;
-}
-
-/// Calls `fn` with each counter that a BlockSet raises (isSet) or a BlockWait lowers.
-template <typename Fn>
-void Group::forEachCounter(const CoreRun &core, bool isSet, int64_t id, Fn fn) {
-  int numAivs = int(cores.size()) - 1;
-  if (core.kind == CoreKind::AIV)
-    return fn(isSet ? toAic[core.index - 1][id] : toAiv[core.index - 1][id]);
-  for (int aiv = 0; aiv < numAivs; ++aiv)
-    fn(isSet ? toAiv[aiv][id] : toAic[aiv][id]);
 }
 
 std::optional<CoreStatus> Group::blockSet(CoreRun &core, const Insn &insn, bool isDropped) {
@@ -543,5 +546,6 @@ void Group::finish() {
   for (CoreRun &core : cores) {
     scratch.prepared[size_t(core.index)] = std::move(core.prepared);
     scratch.numRecords[size_t(core.index)] = core.records.records.size();
+    endWaves(core);
   }
 }

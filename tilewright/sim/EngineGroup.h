@@ -55,6 +55,7 @@ struct CoreRun {
   int64_t block = -1;
   int64_t atomics = 0;     ///< issued in this block
   bool isAdmitted = false; ///< may pass the BeginBlock or atomic that it stands at
+  bool isLeftOut = false;  ///< this block is not in the sample of timed ones
   int64_t scalarMark = 0;  ///< scalar instructions already told to the clock
   int64_t steps = 0;       ///< engine events, part of the watchdog's count
   uint64_t issued = 0;
@@ -73,12 +74,12 @@ struct BlockCounter {
 };
 
 /// What one worker hands from group to group: templates bound to its memories, shadow memories,
-/// the instructions seen so far.
+/// clocks, the instructions seen so far.
 struct GroupScratch {
   std::array<std::vector<Prepared>, kGroupCores> prepared;
   std::array<size_t, kGroupCores> numRecords{}; ///< of the group before, as a guess
-  CheckerMemory checker;
-  std::optional<HappensBefore> order;
+  std::optional<Lent<CheckerMemory>> checker;   ///< when asked for
+  std::optional<Lent<HappensBefore>> order;     ///< when something asks for it
   std::shared_ptr<RecordTable> table = std::make_shared<RecordTable>();
 };
 
@@ -133,8 +134,15 @@ private:
   std::optional<CoreStatus> blockWait(CoreRun &core, const Insn &insn);
   bool canPassBlockWait(const CoreRun &core);
   bool isRunnable(const CoreRun &core);
+
+  /// Calls `fn` with each counter that a BlockSet raises (isSet) or a BlockWait lowers.
   template <typename Fn>
-  void forEachCounter(const CoreRun &core, bool isSet, int64_t id, Fn fn);
+  void forEachCounter(const CoreRun &core, bool isSet, int64_t id, Fn fn) {
+    if (core.kind == CoreKind::AIV)
+      return fn(isSet ? toAic[core.index - 1][id] : toAiv[core.index - 1][id]);
+    for (int aiv = 0; aiv + 1 < int(cores.size()); ++aiv)
+      fn(isSet ? toAiv[aiv][id] : toAic[aiv][id]);
+  }
   void print(CoreRun &core, const Insn &insn);
 
   bool isMutated(const CoreRun &core, const Insn &insn) const;
@@ -148,6 +156,11 @@ private:
   bool isSignalId(const Insn &insn, int64_t id) const {
     return insn.p1 == Pipe::All || (id >= 0 && id < launch.chip.blockFlagIds && id < kMaxFlagIds);
   }
+  /// Whether the clock is to know of what `core` does.
+  bool isRecording(const CoreRun &core) const { return launch.options.time && !core.isLeftOut; }
+  void beginWave(CoreRun &core);
+  void endWaves(CoreRun &core);
+  bool isCountedOnly(CoreRun &core, const Insn &insn);
   void recordScalarWork(CoreRun &core);
   void recordIssue(CoreRun &core, Prepared &prepared);
   void recordTransfer(CoreRun &core, Prepared &prepared);

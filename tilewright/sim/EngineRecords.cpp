@@ -95,7 +95,7 @@ void countProducts(CoreRecords &core, const ResolvedOp &op) {
 } // namespace
 
 void Group::recordScalarWork(CoreRun &core) {
-  if (!launch.options.time)
+  if (!isRecording(core))
     return;
   int64_t cycles = core.vm.executed - core.scalarMark;
   if (cycles < kScalarGrain)
@@ -107,7 +107,7 @@ void Group::recordScalarWork(CoreRun &core) {
 }
 
 void Group::recordSync(CoreRun &core, RecordKind kind, Pipe pipe, Pipe other, int64_t id) {
-  if (!launch.options.time)
+  if (!isRecording(core))
     return;
   recordScalarWork(core);
   Record &record = core.records.records.emplace_back();
@@ -118,7 +118,7 @@ void Group::recordSync(CoreRun &core, RecordKind kind, Pipe pipe, Pipe other, in
 }
 
 void Group::recordBlock(CoreRun &core) {
-  if (!launch.options.time)
+  if (!isRecording(core))
     return;
   recordScalarWork(core);
   Record &record = core.records.records.emplace_back();

@@ -23,6 +23,8 @@ public:
   T &at(Pipe from, Pipe to, int64_t id) {
     uint8_t &place = places[size_t(from) * kNumPipes + size_t(to)];
     if (!place) {
+      if (values.empty())
+        values.reserve(size_t(kUsualPairs) * kMaxFlagIds);
       values.resize(values.size() + kMaxFlagIds);
       place = uint8_t(values.size() / kMaxFlagIds);
     }
@@ -40,6 +42,7 @@ public:
   }
 
 private:
+  static constexpr int kUsualPairs = 8;
   std::array<uint8_t, size_t(kNumPipes) * kNumPipes> places{}; ///< plus one; 0: not made
   std::vector<T> values;
 };

@@ -3,14 +3,16 @@
 
 using namespace tilewright::sim;
 
-HappensBefore::HappensBefore(int numAivs, int maxOutstanding)
-    : signals(size_t(4) * kBlockSignals), numAivs(numAivs), maxOutstanding(maxOutstanding) {}
-
-void HappensBefore::reset() {
+void HappensBefore::reset(int newNumAivs, int newMaxOutstanding) {
+  numAivs = newNumAivs;
+  maxOutstanding = newMaxOutstanding;
+  // Cores without partners do not signal.
+  signals.resize(numAivs > 1 ? size_t(4) * kBlockSignals : 0);
   lanes = {};
   scalarVersion = {};
-  for (FlagTable<Flag> &table : flags)
-    table.forEach([](Pipe, Pipe, int64_t, Flag &flag) { flag.reset(); });
+  for (const auto &[core, from, to, id] : setBefore)
+    flags[core].at(from, to, id).reset();
+  setBefore.clear();
   for (Signal &signal : signals) {
     signal.queue.reset();
     signal.sets = 0;
@@ -75,6 +77,10 @@ HappensBefore::SetResult HappensBefore::setFlag(int core, Pipe from, Pipe to, in
   Flag &state = flags[size_t(core)].at(from, to, id);
   int lane = laneOf(core, from);
   joinScalar(lane);
+  if (state.isNew) {
+    state.isNew = false;
+    setBefore.push_back({size_t(core), from, to, id});
+  }
   SetResult result;
   if (!isGhost) {
     if (state.head < state.tokens.size() && !state.tokens.back().isGhost) {

@@ -31,10 +31,8 @@ inline Pipe pipeOfLane(int lane) { return Pipe(lane % int(kNumPipes)); }
 ///  - cross-core signals count; the AIC signals, and waits for, both AIVs.
 class HappensBefore {
 public:
-  HappensBefore(int numAivs, int maxOutstanding);
-
-  /// Forgets everything; the queues keep their memory.
-  void reset();
+  /// Forgets everything; the queues keep their memory. Needed before the first instruction.
+  void reset(int numAivs, int maxOutstanding);
 
   /// Starts an instruction on `lane`, at that place in its queue, and returns its tick. Until
   /// `end`, clock(lane) is what it comes after.
@@ -85,11 +83,13 @@ private:
     std::vector<Token> tokens;
     size_t head = 0;
     Wait last;
+    bool isNew = true;
 
     void reset() {
       tokens.clear();
       head = 0;
       last = {};
+      isNew = true;
     }
   };
   struct Signal {
@@ -101,8 +101,14 @@ private:
   std::array<Lane, kLanes> lanes;
   std::array<uint32_t, kGroupCores> scalarVersion{};
   std::array<FlagTable<Flag>, kGroupCores> flags;
-  std::vector<Signal> signals; ///< [to AIV 0, to AIV 1, to AIC from 0, from 1][id]
-  int numAivs, maxOutstanding;
+  struct FlagName {
+    size_t core;
+    Pipe from, to;
+    int id;
+  };
+  std::vector<FlagName> setBefore; ///< of those that are not as new
+  std::vector<Signal> signals;     ///< [to AIV 0, to AIV 1, to AIC from 0, from 1][id]
+  int numAivs = 0, maxOutstanding = 0;
 
   void joinScalar(int lane);
   Clock released(int lane) const;

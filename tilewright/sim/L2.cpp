@@ -2,6 +2,7 @@
 #include "tilewright/sim/L2.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <mutex>
 
@@ -25,6 +26,14 @@ uint64_t picked(uint64_t group, unsigned sampleShift) {
 /// Places in an entry. Lines have 28 bits: 128 GiB of lines of 512 bytes.
 constexpr unsigned kTagShift = 36, kFetchShift = 16;
 constexpr uint64_t kMaxFetch = (1u << (kTagShift - kFetchShift)) - 1;
+
+/// Of sectors of a line. Counting bits is slow on a general CPU.
+constexpr auto kBitCount = [] {
+  std::array<uint8_t, 256> counts{};
+  for (unsigned bits = 1; bits < counts.size(); ++bits)
+    counts[bits] = uint8_t(counts[bits / 2] + bits % 2);
+  return counts;
+}();
 
 /// How much is kept of transfers that may come again: some 30 MiB.
 constexpr size_t kMostMade = 1 << 17, kMostTouches = 1 << 20;
@@ -63,8 +72,7 @@ L2Cache::L2Cache(const machine::Machine &chip, unsigned sampleShift, uint64_t en
       ways(static_cast<unsigned>(chip.l2Ways)), unalignedFactor(chip.unalignedLineFactor) {
   const double bytes = static_cast<double>(chip.l2Bytes) * chip.l2EffectiveFraction;
   if (end > 0 && static_cast<double>(end) <= bytes * 3 / 4) {
-    present.resize((end >> sectorShift) / 64 + 1);
-    fetchOf.resize((present.size() * 64) >> (lineShift - sectorShift));
+    kept.resize((end >> lineShift) + 1);
     return;
   }
   const double lines = bytes / chip.l2LineBytes / static_cast<double>(1u << sampleShift);
@@ -96,7 +104,8 @@ L2Cache::Made *L2Cache::MadeTable::find(uint64_t key) {
 
 L2Cache::Made &L2Cache::MadeTable::add(uint64_t key) {
   if (made.size() * 2 >= places.size()) {
-    places.assign(std::max<size_t>(64, places.size() * 2), 0);
+    places.assign(std::max<size_t>(1024, places.size() * 2), 0);
+    made.reserve(places.size() / 2);
     for (size_t i = 0; i < made.size(); ++i)
       placeOf(made[i].key) = uint32_t(i + 1);
   }
@@ -112,7 +121,7 @@ L2Access L2Cache::access(const GmTraffic &traffic, bool write, bool bypass, doub
   const Use use = write ? Use::Write : bypass ? Use::Bypass : Use::Read;
   // A key has 16 bits for the shape and 48 for the address.
   const uint64_t key = uint64_t(shape) << 48 | (traffic.address & ((uint64_t(1) << 48) - 1));
-  const bool isNamed = shape < (1u << 16) && (present.empty() || !bypass);
+  const bool isNamed = shape < (1u << 16) && (kept.empty() || !bypass);
   if (isNamed)
     if (const Made *made = madeBefore.find(key))
       return again(*made, use);
@@ -127,7 +136,7 @@ L2Access L2Cache::access(const GmTraffic &traffic, bool write, bool bypass, doub
   lastMade = &madeBefore.add(key);
   lastMade->access = result;
   lastMade->access.missedSectors = 0;
-  if (present.empty()) {
+  if (kept.empty()) {
     lastMade->access.sampledSectors = sharedSectors;
     lastMade->access.pendingUntil = lastMade->access.evictedDirtyBytes = 0;
   }
@@ -136,7 +145,7 @@ L2Access L2Cache::access(const GmTraffic &traffic, bool write, bool bypass, doub
   return result;
 }
 
-/// What a transfer meets that was made before: with `present` all of it is there.
+/// What a transfer meets that was made before: with `kept` all of it is there.
 L2Access L2Cache::again(const Made &made, Use use) {
   L2Access result = made.access;
   if (!mayWait)
@@ -145,7 +154,7 @@ L2Access L2Cache::again(const Made &made, Use use) {
   return result;
 }
 
-/// Goes through the rows of a transfer; without `present` it only gathers what is touched.
+/// Goes through the rows of a transfer; without `kept` it only gathers what is touched.
 L2Access L2Cache::walk(const GmTraffic &traffic, Use use) {
   L2Access result;
   const uint64_t line = uint64_t(1) << lineShift;
@@ -193,15 +202,23 @@ void L2Cache::touchRows(uint64_t address, uint64_t rows, uint64_t rowBytes, uint
   result.chargedBytes += static_cast<double>(rows) * charged;
   // A sector that the row enters in its middle counts with the row before it.
   const bool entersSector = address & (sector - 1) && lastSector > firstSector;
-  if (!present.empty()) {
-    if (entersSector)
-      result.sampledSectors -= rows;
-    touchSectors(address, rows, rowBytes, stride, use, result);
-    return;
-  }
   const unsigned all = (1u << sectorsPerLine) - 1, inLine = sectorsPerLine - 1;
   const unsigned head = all << (firstSector & inLine) & all;
   const unsigned tail = all >> (inLine - (lastSector & inLine));
+  if (!kept.empty()) {
+    result.sampledSectors += rows * (lastSector - firstSector + (entersSector ? 0 : 1));
+    const LineRows lines{address >> lineShift, count, rows, stride >> lineShift, head, tail, all};
+    switch (use) {
+    case Use::Read:
+      return mayWait ? touchKept<Use::Read, true>(lines, result)
+                     : touchKept<Use::Read, false>(lines, result);
+    case Use::Bypass:
+      return mayWait ? touchKept<Use::Bypass, true>(lines, result)
+                     : touchKept<Use::Bypass, false>(lines, result);
+    case Use::Write:
+      return touchKept<Use::Write, false>(lines, result);
+    }
+  }
   uint64_t first = address >> lineShift;
   for (uint64_t row = 0; row < rows; ++row, first += stride >> lineShift) {
     const uint64_t last = first + count - 1;
@@ -228,43 +245,40 @@ void L2Cache::touchLines(size_t first, size_t last, Use use, L2Access &result) {
   }
 }
 
-/// Rows in a cache that evicts nothing, so that nobody asks which sectors are dirty.
-void L2Cache::touchSectors(uint64_t address, uint64_t rows, uint64_t rowBytes, uint64_t stride,
-                           Use use, L2Access &result) {
-  const unsigned lineBits = lineShift - sectorShift;
-  const uint64_t ofLine = (uint64_t(1) << sectorsPerLine) - 1;
-  const bool waits = mayWait && use != Use::Write;
+/// Rows in a cache that evicts nothing, so that nobody asks which sectors are dirty. A program with
+/// short rows comes here for each of them.
+template <L2Cache::Use use, bool waits>
+void L2Cache::touchKept(const LineRows &lines, L2Access &result) {
   const auto fetch = static_cast<uint32_t>(fetches.size());
-  uint64_t touched = 0, missed = 0;
+  uint64_t missed = 0;
   double until = result.pendingUntil;
-  for (uint64_t row = 0; row < rows; ++row, address += stride) {
-    uint64_t first = address >> sectorShift;
-    const uint64_t last = (address + rowBytes - 1) >> sectorShift;
-    touched += last - first + 1;
-    if (waits)
-      for (uint64_t line = first >> lineBits; line <= last >> lineBits; ++line)
-        if (fetchOf[line] < fetch) // this very access it does not wait for
-          until = std::max(until, fetches[fetchOf[line]]);
-    for (uint64_t end = 0; first <= last; first = end + 1) { // by words
-      end = std::min(first | 63, last);
-      const uint64_t mask = ~uint64_t(0) >> (63 - (end - first)) << first % 64;
-      uint64_t &word = present[first / 64];
-      const uint64_t lacks = use == Use::Write ? 0 : mask & ~word;
+  const auto touch = [&](uint64_t line, uint32_t sectors) {
+    const uint32_t state = kept[line];
+    if (waits && state >> 8 < fetch) // this very access it does not wait for
+      until = std::max(until, fetches[state >> 8]);
+    if (use == Use::Write || (sectors & ~state) == 0) {
       if (use != Use::Bypass)
-        word |= mask;
-      if (!lacks)
-        continue;
-      // Counting bits is slow on a general CPU.
-      missed += lacks == mask ? end - first + 1 : uint64_t(std::popcount(lacks));
-      if (use == Use::Bypass)
-        continue;
-      for (uint64_t line = first >> lineBits; line <= end >> lineBits; ++line)
-        if (lacks >> (line << lineBits) % 64 & ofLine)
-          fetchOf[line] = fetch;
+        kept[line] = state | sectors;
+      return;
+    }
+    missed += kBitCount[sectors & ~state];
+    if (use == Use::Read)
+      kept[line] = fetch << 8 | (state & 0xFF) | sectors;
+  };
+  uint64_t first = lines.first;
+  if (lines.count == 1) {
+    for (uint64_t row = 0; row < lines.rows; ++row, first += lines.pitch)
+      touch(first, lines.head & lines.tail);
+  } else {
+    for (uint64_t row = 0; row < lines.rows; ++row, first += lines.pitch) {
+      const uint64_t last = first + lines.count - 1;
+      touch(first, lines.head);
+      for (uint64_t line = first + 1; line < last; ++line)
+        touch(line, lines.all);
+      touch(last, lines.tail);
     }
   }
   result.pendingUntil = until;
-  result.sampledSectors += touched;
   result.missedSectors += missed;
 }
 
@@ -308,7 +322,7 @@ void L2Cache::touchLine(const Touch &touch, Use use, L2Access &result) {
 }
 
 void L2Cache::fetched(double time) {
-  if (lastMade && !present.empty())
+  if (lastMade && !kept.empty())
     lastMade->access.pendingUntil = time;
   lastFetch = std::max(lastFetch, time);
   fetches.push_back(time);
@@ -316,7 +330,8 @@ void L2Cache::fetched(double time) {
     return;
   // The numbers are used up; nobody waits any more for what was fetched so long ago.
   fetches.resize(1);
-  std::fill(fetchOf.begin(), fetchOf.end(), 0);
+  for (uint32_t &state : kept)
+    state &= 0xFF;
   for (uint32_t set : touchedSets)
     for (unsigned way = 0; way < ways; ++way)
       entries[set * uint64_t(ways) + way] &= ~(kMaxFetch << kFetchShift);

@@ -25,7 +25,7 @@ struct L2Access {
 /// Only one line in `1 << sampleShift` is followed: in each aligned group of that many lines the
 /// one that a hash of the group's address picks, so results depend on addresses alone.
 /// When all addresses are below `end`, and that is at most three quarters of the capacity, hardly
-/// anything is ever evicted: then every sector is followed, by one bit, and stays. 0: the addresses
+/// anything is ever evicted: then every line is followed, and stays. 0: the addresses
 /// are not known.
 class L2Cache {
 public:
@@ -52,11 +52,17 @@ private:
     uint32_t set;
     uint32_t sectors;
   };
-  /// A transfer that was made. Without `present`, `touches` says what it touches.
+  /// Rows of `count` lines each, `pitch` lines apart, with the sectors that they touch of their
+  /// first line, of their last one and of those between.
+  struct LineRows {
+    uint64_t first, count, rows, pitch;
+    unsigned head, tail, all;
+  };
+  /// A transfer that was made. Without `kept`, `touches` says what it touches.
   struct Made {
     uint64_t key = 0;
     L2Access access =
-        {}; ///< when it comes again: with `present` all of it, else what is always the same
+        {}; ///< when it comes again: with `kept` all of it, else what is always the same
     uint32_t firstTouch = 0, lastTouch = 0;
   };
   /// A hash table by key, at most half full.
@@ -76,8 +82,8 @@ private:
   L2Access again(const Made &made, Use use);
   void touchRows(uint64_t address, uint64_t rows, uint64_t rowBytes, uint64_t stride, Use use,
                  L2Access &result);
-  void touchSectors(uint64_t address, uint64_t rows, uint64_t rowBytes, uint64_t stride, Use use,
-                    L2Access &result);
+  template <Use use, bool waits>
+  void touchKept(const LineRows &lines, L2Access &result);
   void touchLines(size_t first, size_t last, Use use, L2Access &result);
   uint32_t setOf(uint64_t line) const;
   void touchLine(const Touch &touch, Use use, L2Access &result);
@@ -86,8 +92,9 @@ private:
   unsigned ways;
   uint64_t sets = 0;
   double unalignedFactor;
-  std::vector<uint64_t> present; ///< a bit per sector; empty when lines may be evicted
-  std::vector<uint32_t> fetchOf; ///< with `present`, per line: its last fetch, see `fetches`
+  /// Per line: fetch << 8 | sectors that are there; `fetch` as below. Empty when lines may be
+  /// evicted.
+  std::vector<uint32_t> kept;
   /// Per set its lines, most recent first: line << 36 | fetch << 16 | valid sectors << 8 | dirty
   /// sectors; 0 is free. `fetch` counts in `fetches`, 0: the line is there.
   std::vector<uint64_t> entries;

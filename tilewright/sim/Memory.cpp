@@ -3,7 +3,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <new>
 
 using namespace tilewright::sim;
@@ -11,18 +10,6 @@ using namespace tilewright::sim;
 namespace {
 
 constexpr size_t kAlignment = 512;
-constexpr size_t kMaxKept = 128; ///< idle sets kept between launches
-
-struct Store {
-  std::mutex mutex;
-  std::vector<std::unique_ptr<GroupMemory>> idle;
-};
-
-/// Never destroyed: launches may still run on detached threads at exit.
-Store &store() {
-  static Store *instance = new Store;
-  return *instance;
-}
 
 } // namespace
 
@@ -64,15 +51,6 @@ int64_t tilewright::sim::spaceBytes(const machine::Machine &chip, CoreKind kind,
 }
 
 GroupMemoryHandle::GroupMemoryHandle(const machine::Machine &chip, bool needsAic, int numAivs) {
-  {
-    std::lock_guard lock(store().mutex);
-    if (!store().idle.empty()) {
-      memory = std::move(store().idle.back());
-      store().idle.pop_back();
-    }
-  }
-  if (!memory)
-    memory = std::make_unique<GroupMemory>();
   // Chips differ in sizes.
   auto fit = [&](int core, CoreKind kind, Space space) {
     PoisonedBlock &block = memory->cores[core][space];
@@ -84,14 +62,6 @@ GroupMemoryHandle::GroupMemoryHandle(const machine::Machine &chip, bool needsAic
       fit(0, CoreKind::AIC, space);
   for (int i = 1; i <= numAivs; ++i)
     fit(i, CoreKind::AIV, Space::UB);
-}
-
-GroupMemoryHandle::~GroupMemoryHandle() {
-  if (!memory)
-    return;
-  std::lock_guard lock(store().mutex);
-  if (store().idle.size() < kMaxKept)
-    store().idle.push_back(std::move(memory));
 }
 
 void GroupMemoryHandle::poison() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tilewright/machine/Machine.h"
+#include "tilewright/sim/Lent.h"
 #include "tilewright/sim/Program.h"
 
 #include <array>
@@ -51,28 +52,23 @@ struct CoreMemory {
 /// Bytes of an on-chip space; 0 where a core of that kind has none.
 int64_t spaceBytes(const machine::Machine &chip, CoreKind kind, Space space);
 
-/// The memories of one AIC and its two AIVs, made on first use and kept for later launches: the
-/// first touch of fresh pages costs more than a small launch.
+/// The memories of one AIC and its two AIVs, made on first use.
 struct GroupMemory {
   std::array<CoreMemory, 3> cores;
 };
 
-/// Takes a poisoned set from the process-wide store; gives it back when the handle dies.
+/// A set of memories as big as the chip's.
 class GroupMemoryHandle {
 public:
   GroupMemoryHandle(const machine::Machine &chip, bool needsAic, int numAivs);
-  ~GroupMemoryHandle();
-  GroupMemoryHandle(GroupMemoryHandle &&) = default;
-  GroupMemoryHandle &operator=(GroupMemoryHandle &&) = delete;
 
   GroupMemory &operator*() const { return *memory; }
-  GroupMemory *operator->() const { return memory.get(); }
 
   /// Makes all memories poison again, for the next group on this worker.
   void poison();
 
 private:
-  std::unique_ptr<GroupMemory> memory;
+  Lent<GroupMemory> memory;
 };
 
 } // namespace tilewright::sim

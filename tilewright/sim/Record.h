@@ -90,6 +90,13 @@ private:
   std::vector<TransferShape> transfers;
 };
 
+/// Blocks of a core. Where a sample is timed, the first ones left records, and of the others the
+/// engine's events were counted.
+struct WaveSample {
+  int32_t all = 0, timed = 0, warming = 0; ///< of the timed ones the first half warms the L2
+  uint64_t timedEvents = 0, warmingEvents = 0, leftOutEvents = 0;
+};
+
 /// All records of one physical core, in program order.
 struct CoreRecords {
   CoreKind kind = CoreKind::AIC;
@@ -101,6 +108,7 @@ struct CoreRecords {
   uint64_t gmLines = 0;                     ///< lines of 512 bytes and rows of all transfers
   uint64_t gmEnd = 0;                       ///< one past the last byte of GM that one touches
   bool works = false;                       ///< it has more to do than flags
+  WaveSample waves;
 
   /// Adds the transfer of a shape of the table.
   void transfer(Pipe pipe, int32_t templateId, uint64_t address, uint32_t shape) {

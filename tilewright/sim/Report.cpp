@@ -65,6 +65,8 @@ Json launchJson(const LaunchReport &launch) {
                    {"hbm_bytes", launch.hbmBytes},
                    {"exchange_bytes", launch.exchangeBytes}}},
                  {"lines", std::move(lines)}};
+  if (launch.timedWaves)
+    result["waves"] = {{"timed", launch.timedWaves}, {"all", launch.allWaves}};
   if (launch.sensitivity)
     result["sensitivity"] = sensitivityJson(*launch.sensitivity);
   for (const LaunchReport &other : launch.alternatives)
@@ -117,8 +119,10 @@ LaunchReport tilewright::sim::launchReport(const Program &program, const RunResu
   launch.aivCount = timing.aivCount;
   double total = std::max(timing.cycles, 1.0);
   for (unsigned pipe = 0; pipe < kNumPipes; ++pipe) {
-    launch.aicBusy[nameOf(Pipe(pipe))] = timing.aic[pipe].busyCycles / total;
-    launch.aivBusy[nameOf(Pipe(pipe))] = timing.aiv[pipe].busyCycles / total;
+    if (launch.aicCount)
+      launch.aicBusy[nameOf(Pipe(pipe))] = timing.aic[pipe].busyCycles / total;
+    if (launch.aivCount)
+      launch.aivBusy[nameOf(Pipe(pipe))] = timing.aiv[pipe].busyCycles / total;
   }
   launch.gmReadBytes = timing.gmReadBytes;
   launch.gmWriteBytes = timing.gmWriteBytes;
@@ -127,7 +131,9 @@ LaunchReport tilewright::sim::launchReport(const Program &program, const RunResu
   launch.limits = result.limits;
   launch.sensitivity = result.sensitivity;
   launch.stored = result.stored;
-  launch.events = result.timing.events;
+  launch.allWaves = timing.allWaves;
+  launch.timedWaves = timing.timedWaves;
+  launch.events = timing.events;
   for (size_t index = 0; index < result.lineCycles.size(); ++index)
     if (result.lineCycles[index] != 0)
       launch.lineCycles.emplace_back(placeOf(program, int32_t(index)), result.lineCycles[index]);
@@ -152,6 +158,18 @@ void tilewright::sim::addLaunch(Report &report, const Program &program, const Ru
   }
   if (isTimed)
     report.launches.push_back(launchReport(program, result));
+}
+
+std::string tilewright::sim::sampleProblem(const Report &report, int32_t waves) {
+  int32_t most = 0;
+  for (const LaunchReport &launch : report.launches) {
+    if (launch.timedWaves)
+      return {};
+    most = std::max(most, launch.allWaves);
+  }
+  return "a sample of " + std::to_string(waves) +
+         " waves leaves nothing out: no core has more than " + std::to_string(most) +
+         (most == 1 ? " block" : " blocks") + "; time the whole run";
 }
 
 std::string tilewright::sim::toJson(const Report &report) {

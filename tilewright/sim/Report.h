@@ -37,14 +37,16 @@ struct LaunchReport {
   std::string name;
   double cycles = 0, microseconds = 0, launchMicroseconds = 0, launchWarmMicroseconds = 0;
   int aicCount = 0, aivCount = 0;
-  std::map<std::string, double> aicBusy, aivBusy; ///< pipe name -> mean busy share of the core time
+  std::map<std::string, double> aicBusy,
+      aivBusy; ///< of cores that ran: pipe name -> mean busy share of the core time
   uint64_t gmReadBytes = 0, gmWriteBytes = 0, hbmBytes = 0, exchangeBytes = 0;
+  int32_t allWaves = 0, timedWaves = 0;   ///< as in Timing
   uint64_t events = 0;                    ///< that the clock went through
   std::vector<LaunchReport> alternatives; ///< times with other constants, where asked for
   std::vector<std::pair<Place, uint64_t>> lineCycles; ///< busy cycles over all cores
-  std::optional<Limits> limits;                       ///< when asked for; not part of the JSON
-  std::optional<Sensitivity> sensitivity;             ///< when asked for
-  std::shared_ptr<const struct StoredLaunch> stored;  ///< when asked for; not part of the JSON
+  std::optional<Limits> limits; ///< when asked for and all blocks are timed; not part of the JSON
+  std::optional<Sensitivity> sensitivity;            ///< when asked for
+  std::shared_ptr<const struct StoredLaunch> stored; ///< when asked for; not part of the JSON
 };
 
 /// One run of a kernel: all of its launches.
@@ -67,6 +69,10 @@ LaunchReport launchReport(const Program &program, const RunResult &result);
 
 /// Adds one launch: its findings, and its times if it was timed.
 void addLaunch(Report &report, const Program &program, const RunResult &result, bool isTimed);
+
+/// Why a run that was to time `waves` waves of blocks gave no estimate: nothing was left out. Empty
+/// where some launch has one.
+std::string sampleProblem(const Report &report, int32_t waves);
 
 /// The place of a location index; unknown outside the program's list.
 Place placeOf(const Program &program, int32_t location);

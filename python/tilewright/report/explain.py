@@ -51,7 +51,7 @@ class Explainer:
         known = self.kernels.get(key)
         if known is not None:
             known.calls += 1
-        elif report["launches"]:
+        elif report["launches"] and all("limits" in launch for launch in report["launches"]):
             ablation = self._ablated(kernel, arguments, chip) if self.ablate else []
             chip = chip or env.compile_settings().chip
             self.kernels[key] = Explained(kernel, chip, described, report["launches"], ablation)

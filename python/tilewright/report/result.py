@@ -72,6 +72,8 @@ class Launch:
     utilisation: Mapping[str, Mapping[str, float]]
     traffic: Mapping[str, int]
     lines: tuple[LineCycles, ...]
+    #: Of a sampled run: "timed" and "all" blocks of the core that has most; all else is estimated.
+    waves: Mapping[str, int] | None = None
     sensitivity: Sensitivity | None = None
 
 
@@ -250,6 +252,12 @@ class SimulationResult:
             raise MissingPackageError("to_pandas", "pandas", "pandas") from None
         return pandas.DataFrame(rows)
 
+    def _basis(self) -> str:
+        from .session import basis_text
+
+        samples = (launch.waves for launch in self.launches if launch.waves)
+        return basis_text(*next(((s["timed"], s["all"]) for s in samples), (0, 0)))
+
     def __str__(self) -> str:
         from .session import busy_text
 
@@ -257,7 +265,7 @@ class SimulationResult:
             return f"{self.kernel} on {self.chip}: stopped: {self.error}"
         rows = [
             f"{self.kernel} on {self.chip}: core {self.core_us:.2f} us ({self.cycles:.0f} cycles), "
-            f"launch {self.launch_us:.2f} us (predicted)"
+            f"launch {self.launch_us:.2f} us ({self._basis()})"
         ]
         for launch in self.launches:
             if launch.sensitivity:

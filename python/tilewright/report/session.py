@@ -7,7 +7,6 @@ import sys
 from typing import Any
 
 findings: list[Any] = []
-launches: list[Any] = []
 #: Told of every kernel run, with all of its arguments as the core takes them:
 #: `before(kernel, arguments)`, and `after(kernel, arguments, report, chip)` when it has come to its
 #: end; `chip` is empty where the kernel ran on the one it was compiled for. `wants_limits`: the
@@ -25,7 +24,6 @@ def record(name: str, report: dict[str, Any], settings: Any) -> None:
             print(finding_text(name, finding), file=sys.stderr)
     if settings.time:
         for launch in report["launches"]:
-            launches.append(launch)
             print(launch_text(launch), file=sys.stderr)
     sys.stderr.flush()
 
@@ -48,12 +46,18 @@ def busy_text(busy: dict[str, float]) -> str:
     return " ".join(f"{pipe} {share:.0%}" for pipe, share in busy.items() if share >= 0.005)
 
 
+def basis_text(timed: int, waves: int) -> str:
+    """What a time rests on; `timed` is 0 where all waves of blocks were timed."""
+    return f"estimated from {timed} of {waves} waves of blocks" if timed else "predicted"
+
+
 def launch_text(launch: Any) -> str:
     """One launch: core time and launch cost apart, then how busy each pipe was."""
     lines = [
         f"time: {launch['name']}: core {launch['microseconds']:.2f} us ({launch['cycles']:.0f} "
         "cycles), "
-        f"launch {launch['launch_microseconds']:.2f} us (predicted)"
+        f"launch {launch['launch_microseconds']:.2f} us "
+        f"({basis_text(*launch.get('waves', (0, 0)))})"
     ]
     if sensitivity := launch.get("sensitivity"):
         lines.append("      core " + sensitivity_text(**sensitivity))
