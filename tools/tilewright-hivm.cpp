@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Prints the launches of a planned npu module as text of the published dialect HIVM:
+// Prints the launches of a planned npu module as text of the published dialect HIVM, or reads such
+// text into npu:
 //   tilewright-hivm a.mlir --form=plain
+//   tilewright-hivm --read text.mlir
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -13,6 +15,8 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
+#include "tilewright/from_hivm/FromHivm.h"
+#include "tilewright/machine/Machine.h"
 #include "tilewright/tile/TileOps.h"
 #include "tilewright/to_hivm/ToHivm.h"
 #include "llvm/Support/CommandLine.h"
@@ -41,6 +45,26 @@ llvm::cl::opt<to_hivm::Form>
 llvm::cl::opt<bool> place("place-temporaries",
                           llvm::cl::desc("Planned text between the passes of the other compiler"));
 
+llvm::cl::opt<bool> readBack("read", llvm::cl::desc("Planned generic text to npu"));
+llvm::cl::opt<std::string> chipName("chip", llvm::cl::desc("Chip of the text, with --read"),
+                                    llvm::cl::init("910b3"));
+
+/// Prints the npu module of a text.
+int readText(llvm::MemoryBuffer &text, MLIRContext &context) {
+  machine::LoadResult chip = machine::loadChip(chipName);
+  if (!chip.error.empty()) {
+    llvm::errs() << chip.error << "\n";
+    return 1;
+  }
+  llvm::SourceMgr none;
+  SourceMgrDiagnosticHandler handler(none, &context);
+  OwningOpRef<ModuleOp> module =
+      from_hivm::readText(text.getBuffer(), text.getBufferIdentifier(), chip.machine, context);
+  if (module)
+    llvm::outs() << *module << "\n";
+  return module ? 0 : 1;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -63,6 +87,8 @@ int main(int argc, char **argv) {
   context.loadDialect<tile::TileDialect, npu::NpuDialect, func::FuncDialect, arith::ArithDialect,
                       scf::SCFDialect, math::MathDialect, memref::MemRefDialect,
                       index::IndexDialect, affine::AffineDialect>();
+  if (readBack)
+    return readText(*buffer, context);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(sources, &context);

@@ -247,6 +247,15 @@ nb::tuple recompile(const Kernel &kernel, const std::vector<std::string> &disabl
   return compiled(result);
 }
 
+nb::tuple loadText(const std::string &text, const std::string &fileName, const std::string &chip) {
+  driver::CompileResult result;
+  {
+    nb::gil_scoped_release release;
+    result = driver::loadText(text, fileName, chip);
+  }
+  return compiled(result);
+}
+
 nb::tuple hivm(const Kernel &kernel, const std::string &form) {
   driver::HivmResult result;
   {
@@ -475,6 +484,8 @@ void defineDriver(nb::module_ &m) {
       },
       "text"_a,
       "Planned HIVM text in generic form, whose hidden temporaries get memory: (text, problem).");
+  m.def("load_text", &loadText, "text"_a, "file_name"_a, "chip"_a,
+        "The program of planned npu or HIVM text: (kernel or None, diagnostics).");
   m.def("switch_names", &driver::switchNames, "What `disable` of `compile` knows.");
   m.def("version", &driver::versionText);
   m.def("write_sarif", &writeSarif, "findings"_a, "version"_a, "path"_a,

@@ -48,15 +48,7 @@ def parser() -> argparse.ArgumentParser:
     run = scripted(
         commands, "run", "run a TileLang script or module, unmodified, on the simulated NPU"
     )
-    run.add_argument("--time", action="store_true", help="print predicted times of every launch")
-    run.add_argument(
-        "--check", action="store_true", help="report races and other faults; exit code 2"
-    )
-    run.add_argument("--sarif", metavar="FILE", help="--check, with the findings as SARIF 2.1.0")
-    run.add_argument(
-        "--delay", type=int, metavar="SEED", help="let instructions take effect out of order"
-    )
-    run.add_argument("--trace", metavar="FILE", help="write a Perfetto trace of every kernel run")
+    check_options(run)
     run.add_argument("--dump-ir", metavar="DIR", help="write the IR of every stage")
     run.add_argument("--engine", choices=ENGINES, help="what runs the kernels (default simulator)")
     explain = scripted(
@@ -82,7 +74,7 @@ def parser() -> argparse.ArgumentParser:
         commands, "export", "run a script and write its kernels as text for the published compiler"
     )
     export.add_argument(
-        "--hivm", metavar="DIR", required=True, help="folder for the texts and launch plans"
+        "--hivm", metavar="DIR", help="folder for the texts and launch plans (needed)"
     )
     export.add_argument(
         "--form",
@@ -93,6 +85,22 @@ def parser() -> argparse.ArgumentParser:
     export.add_argument(
         "--bisheng", action="store_true", help="also run the package ascendnpu-ir on each text"
     )
+    simulation = commands.add_parser(
+        "simulate", help="run, time and check the program of a text of npu or HIVM"
+    )
+    simulation.add_argument("file", help="an .mlir file")
+    simulation.add_argument("--chip", help="chip to simulate (default 910b3), or a chip file")
+    simulation.add_argument("--args", metavar="FILE", help="arguments by name, an .npz file")
+    simulation.add_argument(
+        *("--size", "-s"),
+        action="append",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="elements of a generated tensor, a symbol of the plan beside the file, or a scalar",
+    )
+    simulation.add_argument("--seed", type=int, default=0, help="of generated tensors")
+    simulation.add_argument("--output", metavar="FILE", help="write all tensors to an .npz file")
+    check_options(simulation)
     commands.add_parser("doctor", help="say what is installed, what is missing and what to do")
     for command in (run, explain, report, export):
         script_words(command)
@@ -107,6 +115,19 @@ def scripted(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
         "--chip", help="chip to compile for and simulate (default 910b3), or a chip file"
     )
     return command
+
+
+def check_options(command: argparse.ArgumentParser) -> None:
+    """What is wanted of a run on the simulator."""
+    command.add_argument("--time", action="store_true", help="print predicted times of launches")
+    command.add_argument(
+        "--check", action="store_true", help="report races and other faults; exit code 2"
+    )
+    command.add_argument("--sarif", metavar="FILE", help="--check, with findings as SARIF 2.1.0")
+    command.add_argument(
+        "--delay", type=int, metavar="SEED", help="let instructions take effect out of order"
+    )
+    command.add_argument("--trace", metavar="FILE", help="write a Perfetto trace of each run")
 
 
 def script_words(command: argparse.ArgumentParser) -> None:
@@ -146,9 +167,36 @@ def main(argv: Sequence[str] | None = None) -> int:
         from .report.bug_report import bug_report
 
         return bug_report(options)
+    if options.command == "simulate":
+        return simulate(options)
     if options.command == "export":
+        if not options.hivm:
+            late = any(word.split("=")[0] == "--hivm" for word in rest)
+            where = "options stand in front of the script, as in" if late else "as in"
+            example = f"tilewright export --hivm DIR {options.target}"
+            print(f"tilewright export: --hivm DIR is missing; {where} '{example}'", file=sys.stderr)
+            return USAGE
         return export(options)
     return explain(options) if options.command == "explain" else run(options)
+
+
+def simulate(options: argparse.Namespace) -> int:
+    """Runs a text. Exit codes as for run()."""
+    from . import env
+    from .hivm.simulate import simulate as run_text
+    from .report import session
+
+    sarif = options.sarif and os.path.abspath(options.sarif)
+    set_environment(options)
+    try:
+        code = run_text(options, env.compile_settings().chip)
+    except (TilewrightError, OSError, UnicodeDecodeError, ValueError) as error:
+        print(f"tilewright: {error}", file=sys.stderr)
+        code = 1
+    if sarif and (problem := session.write_sarif(sarif)):
+        print(f"tilewright: {problem}", file=sys.stderr)
+        return code or 1
+    return code
 
 
 def export(options: argparse.Namespace) -> int:

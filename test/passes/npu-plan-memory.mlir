@@ -229,3 +229,31 @@ func.func @exchange_aiv() attributes {npu.core = #npu.core<aiv>} {
   %count = npu.alloc "count" : memref<i32, #npu.space<reg>>
   return
 }
+
+// -----
+
+// Rows of 16 bytes that a reduction takes one by one get gaps, and so does the tile that the sum
+// makes row-wise with them; one that is only ever a run of elements stays packed.
+// CHECK-LABEL: @rows
+// CHECK-DAG: npu.alloc "x" {address = {{[0-9]+}} : i64, pad_rows} : memref<8x4xf32
+// CHECK-DAG: npu.alloc "y" {address = {{[0-9]+}} : i64, pad_rows} : memref<8x4xf32
+// CHECK-DAG: npu.alloc "flat" {address = {{[0-9]+}} : i64} : memref<8x4xf32
+// CHECK-DAG: npu.alloc "sums" {address = {{[0-9]+}} : i64} : memref<8x1xf32
+func.func @rows(%A: memref<8x4xf32, #npu.space<gm>>) attributes {npu.core = #npu.core<aiv>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %x = npu.alloc "x" : memref<8x4xf32, #npu.space<ub>>
+  %y = npu.alloc "y" : memref<8x4xf32, #npu.space<ub>>
+  %flat = npu.alloc "flat" : memref<8x4xf32, #npu.space<ub>>
+  %sums = npu.alloc "sums" : memref<8x1xf32, #npu.space<ub>>
+  npu.load (%x[%c0, %c0] [%c8, %c4] : memref<8x4xf32, #npu.space<ub>>, %A[%c0, %c0] [%c8, %c4] : memref<8x4xf32, #npu.space<gm>>)
+  npu.load (%flat[%c0, %c0] [%c8, %c4] : memref<8x4xf32, #npu.space<ub>>, %A[%c0, %c0] [%c8, %c4] : memref<8x4xf32, #npu.space<gm>>)
+  npu.elementwise <exp> (%y[%c0, %c0] [%c8, %c4] : memref<8x4xf32, #npu.space<ub>>, %x[%c0, %c0] [%c8, %c4] : memref<8x4xf32, #npu.space<ub>>) {maps = [array<i64: 0, 1>, array<i64: 0, 1>]}
+  npu.reduce <sum> (%sums[%c0, %c0] [%c8, %c1] : memref<8x1xf32, #npu.space<ub>>, %y[%c0, %c0] [%c8, %c4] : memref<8x4xf32, #npu.space<ub>>) dims = [1] {dst_map = array<i64: 0, -1>}
+  npu.elementwise <abs> (%flat[%c0, %c0] [%c8, %c4] : memref<8x4xf32, #npu.space<ub>>, %flat[%c0, %c0] [%c8, %c4] : memref<8x4xf32, #npu.space<ub>>) {maps = [array<i64: 0, 1>, array<i64: 0, 1>]}
+  npu.store (%A[%c0, %c0] [%c8, %c4] : memref<8x4xf32, #npu.space<gm>>, %flat[%c0, %c0] [%c8, %c4] : memref<8x4xf32, #npu.space<ub>>)
+  npu.store (%A[%c0, %c0] [%c8, %c1] : memref<8x4xf32, #npu.space<gm>>, %sums[%c0, %c0] [%c8, %c1] : memref<8x1xf32, #npu.space<ub>>)
+  return
+}

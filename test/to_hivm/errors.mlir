@@ -77,25 +77,9 @@ func.func private @vector(%A: memref<16x16xf32, #gm> {npu.name = "A"}) attribute
 
 // What a wrong sign or a wrong layout would make wrong silently.
 func.func @types(%B: memref<16xi1, #gm>) {
-  npu.launch aiv @bools(%B) : memref<16xi1, #gm>
-  npu.launch aiv @bit(%B) : memref<16xi1, #gm>
   npu.launch aiv @greater(%B) : memref<16xi1, #gm>
   npu.launch aiv @largest(%B) : memref<16xi1, #gm>
   npu.launch aiv @converted(%B) : memref<16xi1, #gm>
-  return
-}
-func.func private @bools(%B: memref<16xi1, #gm> {npu.name = "B"}) attributes {npu.core = #npu.core<aiv>} {
-  %c0 = arith.constant 0 : index
-  %c16 = arith.constant 16 : index
-  %x = npu.alloc "x" {address = 0} : memref<16xi1, #ub>
-  // CHECK-DAG: :[[#@LINE+1]]:{{.*}}: error: HIVM has no operation for bool tensors of global memory
-  npu.load (%x[%c0] [%c16] : memref<16xi1, #ub>, %B[%c0] [%c16] : memref<16xi1, #gm>)
-  return
-}
-func.func private @bit(%B: memref<16xi1, #gm> {npu.name = "B"}) attributes {npu.core = #npu.core<aiv>} {
-  %c0 = arith.constant 0 : index
-  // CHECK-DAG: :[[#@LINE+1]]:{{.*}}: error: HIVM has no operation for bool tensors of global memory
-  %bit = npu.scalar_load %B[%c0] : memref<16xi1, #gm> -> i1
   return
 }
 func.func private @greater(%B: memref<16xi1, #gm> {npu.name = "B"}) attributes {npu.core = #npu.core<aiv>} {

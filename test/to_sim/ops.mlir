@@ -8,7 +8,7 @@
 #gm = #npu.space<gm>
 #ub = #npu.space<ub>
 
-// CODE: copy {UB{{.*}} 3x4xf32 strides 4,1}, {UB{{.*}} 3x4xf32 strides 1,3}  "copy t <- flipped"
+// CODE: copy {UB{{.*}} 3x4xf32 strides 8,1}, {UB{{.*}} 3x4xf32 strides 1,8} "copy t <- flipped"
 // CODE: reduce sum {UB{{.*}} 3x4xf32 strides 0,1}
 // CODE: binary_scalar sub {{.*}} "sub t <- t, scalar"
 

@@ -2,13 +2,9 @@
 #include "tilewright/driver/Driver.h"
 
 #include "tilewright/builder/ModuleHandle.h"
-#include "tilewright/driver/Compiled.h"
 #include "tilewright/driver/DiskCache.h"
-#include "tilewright/driver/HostProgram.h"
-#include "tilewright/driver/Stages.h"
+#include "tilewright/driver/KernelImpl.h"
 #include "tilewright/interp/Interpreter.h"
-#include "tilewright/machine/Machine.h"
-#include "tilewright/passes/Pipelines.h"
 #include "tilewright/sim/Clock.h"
 #include "tilewright/sim/Engine.h"
 #include "tilewright/sim/Memory.h"
@@ -16,7 +12,6 @@
 #include "tilewright/sim/Retime.h"
 #include "tilewright/support/Half.h"
 #include "tilewright/tile/TileOps.h"
-#include "tilewright/to_hivm/ToHivm.h"
 #include "tilewright/to_sim/ToSim.h"
 
 #include "mlir/IR/Verifier.h"
@@ -31,56 +26,14 @@ using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::driver;
 
-namespace {
-
-/// A context, which kernels made of one module have in common. It is not made for several threads,
-/// and looking at a type may ask it: whoever touches a module holds the mutex.
-struct Shared {
-  std::unique_ptr<MLIRContext> context;
-  std::mutex mutex;
-};
-
-} // namespace
-
-/// Everything about a compiled kernel. The modules are only read after compile().
-struct Kernel::Impl : Compiled {
-  std::shared_ptr<Shared> shared;             ///< outlives the modules
-  mutable OwningOpRef<ModuleOp> built, final; ///< `npuText` stands for the final one after a hit
-  CompileOptions options;
-  passes::PipelineOptions pipeline;
-  machine::Machine chip;
-  std::vector<machine::Parameter> uncertain; ///< of the chip's constants
-  std::string name;
-  std::unique_ptr<HostProgram> host;
-  CacheUse cacheUse = CacheUse::Off;
-  std::string cacheProblem;
-
-  bool build(DiagnosticCollector &collector);
-  bool buildOrLoad(const std::string &chipText, DiagnosticCollector &collector,
-                   std::vector<Diagnostic> &diagnostics);
-
-  RunReport interpret(const std::vector<Argument> &arguments,
-                      const std::map<std::string, int64_t> &symbols, const RunOptions &run) const;
-  RunReport simulate(const std::vector<Argument> &arguments,
-                     const std::map<std::string, int64_t> &symbols, const RunOptions &run) const;
-  RunReport runLaunches(const std::vector<Argument> &arguments,
-                        const std::map<std::string, int64_t> &symbols, const RunOptions &run,
-                        const machine::Machine &where,
-                        const std::vector<machine::Parameter> &uncertain, bool hasData) const;
-  int64_t scalarBits(size_t launch, const to_sim::ScalarSource &source,
-                     const std::vector<Argument> &arguments,
-                     const std::map<std::string, int64_t> &symbols) const;
-  OwningOpRef<ModuleOp> moduleAfter(StringRef stage) const;
-};
-
-namespace {
-
-func::FuncOp hostFunction(ModuleOp module) {
+func::FuncOp driver::hostFunction(ModuleOp module) {
   for (func::FuncOp function : module.getOps<func::FuncOp>())
     if (!function->hasAttr(npu::kCoreAttr))
       return function;
   return nullptr;
 }
+
+namespace {
 
 passes::PipelineOptions pipelineOptions(const CompileOptions &options) {
   passes::PipelineOptions result;
@@ -206,8 +159,10 @@ bool Kernel::Impl::build(DiagnosticCollector &collector) {
   forceSplitRows = pipeline.forceSplitRows;
   parts = pipeline.parts;
   lateStages = pipeline.lateStages;
-  if (!failedStage.empty())
-    return false;
+  return failedStage.empty() && translate();
+}
+
+bool Kernel::Impl::translate() {
   bool translated = true;
   hostFunction(*final).walk([&](npu::LaunchOp launch) {
     auto program = to_sim::translateLaunch(launch);
@@ -327,6 +282,8 @@ CompileResult driver::compile(std::unique_ptr<builder::ModuleHandle> handle,
 }
 
 CompileResult Kernel::recompile(const std::vector<std::string> &disable) const {
+  if (!impl->built)
+    return {nullptr, {{Severity::Error, "a kernel that was read as text has no stages", {}, {}}}};
   CompileOptions options = impl->options;
   options.disable.insert(options.disable.end(), disable.begin(), disable.end());
   options.dumpDir.clear();
@@ -410,6 +367,8 @@ std::string Kernel::chipProblem(const std::string &nameOrPath) const {
 }
 
 OwningOpRef<ModuleOp> Kernel::Impl::moduleAfter(StringRef stage) const {
+  if (!built) // read as text
+    return nullptr;
   OwningOpRef<ModuleOp> module = built->clone();
   if (stage.empty() || stage == "tile")
     return module;
@@ -582,51 +541,6 @@ std::string Kernel::text(const std::string &stage) const {
   return module ? printModule(*module) : "";
 }
 
-std::string Kernel::hivmTarget() const {
-  return impl->options.interpretOnly ? "" : to_hivm::targetOf(impl->chip.name).value_or("");
-}
-
-HivmResult Kernel::hivm(const std::string &form) const {
-  HivmResult result;
-  auto fail = [&](const std::string &message) {
-    result.diagnostics.push_back({Severity::Error, message, {}, {}});
-    return result;
-  };
-  std::optional<to_hivm::Form> wanted = to_hivm::parseForm(form);
-  if (!wanted)
-    return fail("there is no form '" + form + "'; there are flags, planned and plain");
-  if (impl->options.interpretOnly)
-    return fail("kernel " + impl->name + " was compiled for the interpreter alone");
-  std::string target = hivmTarget();
-  if (target.empty())
-    return fail("HIVM text is made for the 910B chips and the A3; this kernel is compiled for " +
-                impl->chip.name);
-  std::lock_guard<std::mutex> lock(impl->shared->mutex);
-  // A kernel from the cache has its IR as text without places: made again, errors have theirs.
-  if (!impl->final)
-    impl->final = impl->moduleAfter(passes::stagesFor(impl->pipeline).back().name);
-  std::vector<Remark> remarks;
-  DiagnosticCollector collector(*impl->shared->context, result.diagnostics, remarks);
-  SmallVector<npu::LaunchOp> launches;
-  hostFunction(*impl->final).walk([&](npu::LaunchOp launch) { launches.push_back(launch); });
-  for (auto [index, launch] : llvm::enumerate(launches)) {
-    std::string name = impl->name + (launches.size() > 1 ? "_" + std::to_string(index) : "");
-    auto text = to_hivm::exportLaunch(launch, name, {*wanted, target, impl->chip.ubBytes});
-    if (failed(text))
-      continue;
-    HivmLaunch entry{text->name, text->core, text->text, text->workspaceBytes, {}};
-    for (const to_hivm::Parameter &parameter : text->parameters) {
-      const LaunchOperand &operand = impl->operands[index][parameter.operand];
-      entry.parameters.push_back({parameter.kind, parameter.name, parameter.type, operand.parameter,
-                                  operand.symbol, parameter.dim});
-    }
-    result.launches.push_back(std::move(entry));
-  }
-  if (collector.sawError())
-    result.launches.clear();
-  return result;
-}
-
 std::vector<SyncPoint> Kernel::syncPoints() const {
   std::vector<SyncPoint> points;
   forEachSync(
@@ -691,10 +605,6 @@ std::vector<Statement> Kernel::statements() const {
         }
     }
   return statements;
-}
-
-std::string driver::placeTemporaries(const std::string &text, std::string &problem) {
-  return to_hivm::placeTemporaries(text, problem);
 }
 
 std::string driver::versionText() {

@@ -222,6 +222,12 @@ const std::vector<std::string> &switchNames();
 /// none.
 std::map<std::string, double> chipInfo(const std::string &nameOrPath, std::string &error);
 
+/// The program of planned text, of npu or of HIVM (from_hivm/FromHivm.h), as a kernel that has no
+/// stages: to be run, timed and checked. Its tensors are one-dimensional where the text has
+/// pointers. Errors have their places in the text.
+CompileResult loadText(const std::string &text, const std::string &fileName,
+                       const std::string &chip);
+
 /// Planned HIVM text between two parts of the published compiler: see to_hivm/ToHivm.h.
 std::string placeTemporaries(const std::string &text, std::string &problem);
 

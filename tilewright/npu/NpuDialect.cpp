@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tilewright/npu/NpuOps.h"
+#include "tilewright/npu/Rows.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -44,20 +46,13 @@ bool isFractal(Space space) {
   return space == Space::L1 || space == Space::L0A || space == Space::L0B || space == Space::L0C;
 }
 
-int64_t slotBytes(MemRefType type) {
+int64_t slotBytes(MemRefType type, bool padRows) {
   Type element = type.getElementType();
   int64_t bytes = element.isIndex() ? 8 : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
-  SmallVector<int64_t> shape(type.getShape());
+  SmallVector<int64_t> shape = pitchShape(type, padRows);
   Space space = spaceOf(type);
-  if (isFractal(space)) {
-    int64_t columns = space == Space::L0C ? 16 : 32 / bytes;
-    if (!shape.empty())
-      shape.back() = llvm::alignTo(shape.back(), columns);
-    if (shape.size() > 1)
-      shape[shape.size() - 2] = llvm::alignTo(shape[shape.size() - 2], 16);
-    else if (!shape.empty())
-      shape.back() *= 16; // a vector is one fractal row block
-  }
+  if (isFractal(space) && shape.size() == 1) // a vector is one fractal row block
+    shape.back() = 16 * int64_t(llvm::alignTo(shape.back(), space == Space::L0C ? 16 : 32 / bytes));
   int64_t total = bytes;
   for (int64_t extent : shape)
     total *= extent;
@@ -67,6 +62,8 @@ int64_t slotBytes(MemRefType type) {
 StringRef nameOf(Value buffer) {
   if (auto alloc = buffer.getDefiningOp<AllocOp>())
     return alloc.getName();
+  if (auto part = buffer.getDefiningOp<memref::ReinterpretCastOp>())
+    return nameOf(part.getSource());
   if (auto argument = dyn_cast<BlockArgument>(buffer))
     if (auto function = dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp()))
       if (auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr))

@@ -47,7 +47,9 @@ LogicalResult verifySpaces(OpTy op, ArrayRef<SmallVector<Space>> allowed) {
 void npu::AllocOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), getName());
 }
-int64_t npu::AllocOp::getSlotBytes() { return slotBytes(cast<MemRefType>(getType())); }
+int64_t npu::AllocOp::getSlotBytes() {
+  return slotBytes(cast<MemRefType>(getType()), getPadRows());
+}
 
 LogicalResult LoadOp::verify() {
   return verifySpaces(*this, {{Space::UB, Space::L1}, {Space::GM, Space::Workspace}});

@@ -35,9 +35,9 @@ mlir::MemRefType withSpace(mlir::MemRefType type, Space space);
 bool isFractal(Space space);
 
 /// Bytes that one copy of a buffer of this type takes in its space: the cube core's in 16 x 32-byte
-/// fractals (C0 = 32 bytes, f32 accumulators 16 x 16), UB rows whole, the total in 32-byte blocks;
-/// workspace slots in 512-byte lines.
-int64_t slotBytes(mlir::MemRefType type);
+/// fractals (C0 = 32 bytes, f32 accumulators 16 x 16), UB rows one after the other or, with
+/// `padRows`, at 32-byte blocks, the total in 32-byte blocks; workspace slots in 512-byte lines.
+int64_t slotBytes(mlir::MemRefType type, bool padRows = false);
 
 /// Name given by the author: of the alloc, or of the function argument.
 llvm::StringRef nameOf(mlir::Value buffer);

@@ -48,10 +48,11 @@ def Npu_AllocOp : Npu_Op<"alloc", [DeclareOpInterfaceMethods<OpAsmOpInterface, [
   let summary = "a buffer for the whole function";
   let description = [{
     With `slots` above 1 the buffer is that many copies, used in rotation: every access means the current copy and
-    `npu.advance` moves to the next. `address` (bytes, slot 0; slots follow each other) is set by npu-plan-memory.
+    `npu.advance` moves to the next. `address` (bytes, slot 0; slots follow each other) is set by npu-plan-memory, and so is
+    `pad_rows`: rows of a tile in UB begin at 32-byte blocks. Without it they follow each other.
     Space `reg` with rank 0 is a scalar variable.
   }];
-  let arguments = (ins StrAttr:$name, DefaultValuedAttr<I64Attr, "1">:$slots, OptionalAttr<I64Attr>:$address);
+  let arguments = (ins StrAttr:$name, DefaultValuedAttr<I64Attr, "1">:$slots, OptionalAttr<I64Attr>:$address, UnitAttr:$pad_rows);
   let results = (outs Res<AnyMemRef, "", [MemAlloc]>:$result);
   let assemblyFormat = "$name attr-dict `:` type($result)";
   let extraClassDeclaration = [{

@@ -159,7 +159,7 @@ void CoreProgram::createBuffers() {
     auto npuType = MemRefType::get(shape, type.getElementType(), AffineMap(),
                                    npu::SpaceAttr::get(builder.getContext(), spaceOf(scope)));
     auto buffer = builder.create<npu::AllocOp>(alloc.getLoc(), npuType, alloc.getNameAttr(),
-                                               alloc.getSlotsAttr(), IntegerAttr());
+                                               alloc.getSlotsAttr(), IntegerAttr(), UnitAttr());
     lowering.mapping.map(alloc.getResult(), buffer.getResult());
     if (!channel)
       return;

@@ -2,6 +2,7 @@
 //
 // npu-plan-memory: give every on-chip buffer and every exchange buffer its address.
 
+#include "tilewright/npu/Rows.h"
 #include "tilewright/passes/Chip.h"
 #include "tilewright/passes/NpuLiveness.h"
 #include "tilewright/passes/Passes.h"
@@ -80,6 +81,8 @@ std::string sizeText(npu::AllocOp alloc) {
     text += (text.empty() ? "" : "x") + std::to_string(extent);
   text += (text.empty() ? "" : " ") + dtypeName(type.getElementType()) + ", " +
           kib(alloc.getSlotBytes());
+  if (alloc.getPadRows())
+    text += " with rows of whole 32-byte blocks";
   if (alloc.getSlots() > 1)
     text += " x " + std::to_string(alloc.getSlots()) + " slots";
   return text;
@@ -157,6 +160,26 @@ SmallVector<SmallVector<unsigned>> ordersOf(ArrayRef<Tile> tiles) {
   return orders;
 }
 
+/// Movers and the vector unit take rows of UB at 32-byte blocks. Tiles whose rows begin elsewhere
+/// get gaps where an instruction goes row by row; that one makes others of its tiles go row by row
+/// too. Tiles that are only ever one run of elements stay packed.
+void padRows(func::FuncOp function) {
+  for (bool isDone = false; !isDone;) {
+    isDone = true;
+    function.walk([&](AccessInterface access) {
+      if (!npu::takesRows(access))
+        return;
+      for (unsigned index = 0; index < access.getNumBoxes(); ++index) {
+        Box box = access.getBox(index);
+        if (!npu::hasUnalignedRows(box))
+          continue;
+        box.buffer.getDefiningOp<npu::AllocOp>().setPadRows(true);
+        isDone = false;
+      }
+    });
+  }
+}
+
 /// Most bytes that are live at one position: no plan needs less.
 int64_t peakOf(ArrayRef<Tile> tiles) {
   int64_t peak = 0;
@@ -230,6 +253,7 @@ struct NpuPlanMemoryPass : impl::NpuPlanMemoryBase<NpuPlanMemoryPass> {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (!function->hasAttr(npu::kCoreAttr))
         continue;
+      padRows(function);
       for (const Memory &memory :
            {Memory{npu::Space::UB, "UB", "unified buffer", machine.ubBytes, kBlock},
             Memory{npu::Space::L1, "L1", "L1 buffer", machine.l1Bytes, kLine},

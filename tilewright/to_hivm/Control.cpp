@@ -248,9 +248,6 @@ LogicalResult Emitter::scalarAccess(Operation *op) {
     return success();
   }
   bool isBool = cast<MemRefType>(buffer.getType()).getElementType().isInteger(1);
-  if (isBool && npu::spaceOf(buffer) != npu::Space::UB)
-    return refuse(op, "bool tensors of global memory, whose elements are bytes there and bits in a "
-                      "tile");
   ValueRange given = load ? load.getIndices() : store.getIndices();
   Value base = baseOf(buffer);
   SmallVector<Value> indices;
@@ -270,7 +267,7 @@ LogicalResult Emitter::scalarAccess(Operation *op) {
   Type i8 = builder.getI8Type();
   if (load) {
     Value element = builder.create<memref::LoadOp>(loc, base, indices);
-    if (isBool) // a byte, see storedType
+    if (isBool) // in a byte, see storedType
       element = builder.create<arith::CmpIOp>(
           loc, arith::CmpIPredicate::ne, element,
           builder.create<arith::ConstantOp>(loc, builder.getIntegerAttr(i8, 0)));

@@ -83,7 +83,8 @@ private:
   Sizes extentsOf(Value buffer);
   void sinkBuffers();
   LogicalResult alloc(npu::AllocOp op);
-  Value memory(mlir::MemRefType type, int64_t slots, std::optional<int64_t> address);
+  Value memory(mlir::MemRefType type, llvm::ArrayRef<int64_t> extents, int64_t slots,
+               std::optional<int64_t> address);
   Value baseOf(Value buffer);
   Value slotDim(Value buffer);
   mlir::FailureOr<Value> fractals(Operation *op, const Box &box);
@@ -121,6 +122,7 @@ private:
   llvm::SmallVector<int64_t, 4> domainBounds; ///< and what they are at most
   bool wroteVector = false;                   ///< within the op at hand
   bool tookScratch = false;                   ///< the op at hand has temporaries of ours
+  bool padsRows = false;                      ///< whose rows begin at 32-byte blocks
   bool usesScratch = true; ///< hidden temporaries may be in use: no barrier since
   LogicalResult vector(Operation *op);
   LogicalResult elementwise(npu::ElementwiseOp op);
@@ -131,6 +133,7 @@ private:
   LogicalResult select(Operation *op, Vec dst, Vec condition, Vec a, Vec b);
   LogicalResult cast(Operation *op, Vec dst, Vec src, llvm::StringRef round);
   LogicalResult copy(Operation *op, Vec dst, Vec src);
+  Vec bits(Vec src, Type element);
   LogicalResult wrap(Operation *op, Vec dst, Vec src);
   LogicalResult quotient(Operation *op, Fn fn, Vec dst, Vec a, Vec b);
   LogicalResult reduce(npu::ReduceOp op);
@@ -166,6 +169,11 @@ private:
 /// Planned text, on functions: first and last byte of UB that nothing uses.
 inline constexpr llvm::StringLiteral kFreeAttr = "tilewright.free_ub";
 
+/// Bits of a block of UB, at which rows begin that are taken one by one.
+inline constexpr int64_t kBlockBits = 256;
+
+/// The type of a buffer with bytes for bools where HIVM cannot have bits.
+mlir::MemRefType storedType(mlir::Value buffer);
 /// A type as HIVM has it: integers without sign.
 mlir::Type signless(mlir::Type type);
 /// The memref with HIVM's name of its space, without layout.

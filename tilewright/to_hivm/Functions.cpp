@@ -107,6 +107,8 @@ LogicalResult Emitter::apply(Operation *op, Fn fn, Vec dst, ArrayRef<Vec> source
     return cast(op, dst, sources[0], "rint");
   if (fn == Fn::Cast)
     return cast(op, dst, sources[0], stringifyRound(round));
+  if (fn == Fn::Bitcast)
+    return copy(op, dst, bits(sources[0], dst.element()));
   if (fn == Fn::Select)
     return select(op, dst, sources[0], sources[1], sources[2]);
   if (isBetween(fn, Fn::EQ, Fn::GE))
@@ -114,6 +116,22 @@ LogicalResult Emitter::apply(Operation *op, Fn fn, Vec dst, ArrayRef<Vec> source
   if (isBetween(fn, Fn::Add, Fn::Pow))
     return binary(op, fn, dst, sources[0], sources[1]);
   return unary(op, fn, dst, sources[0]);
+}
+
+/// The op copies a tile that a load writes. Where the other compiler plans, it would make one load
+/// of the two, whatever flags are between them, were the copy not an `or` of the tile with itself.
+static bool copiesLoaded(Operation *op) {
+  auto copy = dyn_cast_or_null<npu::ElementwiseOp>(op);
+  return copy && copy.getNumBoxes() == 2 &&
+         !cast<MemRefType>(copy.getBox(1).buffer.getType()).getElementType().isInteger(1) &&
+         llvm::any_of(copy.getBox(1).buffer.getUsers(), llvm::IsaPred<npu::LoadOp>);
+}
+
+/// The same memory with elements of another type, which are equally wide.
+Emitter::Vec Emitter::bits(Vec src, Type element) {
+  auto type = cast<MemRefType>(src.value.getType());
+  auto other = MemRefType::get(type.getShape(), element, type.getLayout(), type.getMemorySpace());
+  return {emit("bitcast", src.value, {}, {}, TypeRange(other))->getResult(0), src.isUnsigned};
 }
 
 LogicalResult Emitter::copy(Operation *op, Vec dst, Vec src) {
@@ -125,7 +143,14 @@ LogicalResult Emitter::copy(Operation *op, Vec dst, Vec src) {
     return success();
   }
   SmallVector<int64_t> axes = broadcastAxes(src);
-  if (axes.empty())
+  if (axes.empty() && frame.options.form == Form::Flags && copiesLoaded(op)) {
+    unsigned width = src.element().getIntOrFloatBitWidth();
+    auto plain = [&](Vec vec) {
+      return isa<FloatType>(vec.element()) ? bits(vec, builder.getIntegerType(width)) : vec;
+    };
+    Vec same = plain(src);
+    emitVector("vor", {same, same}, plain(dst), {}, {2, 1, 0});
+  } else if (axes.empty())
     emitVector("copy", src, dst);
   else
     emitVector("vbrc", src, dst, array("broadcast_dims", axes));

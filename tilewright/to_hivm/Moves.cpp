@@ -37,11 +37,6 @@ static bool isMatrix(const Box &box) {
 }
 
 LogicalResult Emitter::move(Operation *op) {
-  auto access = cast<AccessInterface>(op);
-  for (unsigned index = 0; index < access.getNumBoxes(); ++index)
-    if (elementOf(access.getBox(index).buffer).isInteger(1))
-      return refuse(
-          op, "bool tensors of global memory, whose elements are bytes there and bits in a tile");
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](npu::LoadOp op) { return load(op); })
       .Case([&](npu::StoreOp op) { return store(op, ""); })

@@ -53,7 +53,6 @@ LogicalResult Emitter::refuse(Operation *op, const Twine &what) {
 void Emitter::checkRows(ValueRange operands, bool isRowWise) {
   if (!frame.isPlanned())
     return;
-  constexpr int64_t kBlockBits = 256;
   std::optional<int64_t> found;
   for (Value operand : operands) {
     auto type = dyn_cast<MemRefType>(operand.getType());
@@ -141,9 +140,9 @@ void describe(Frame &frame) {
   };
   for (BlockArgument argument : any.getArguments()) {
     auto memref = dyn_cast<MemRefType>(argument.getType());
+    Type type = memref ? storedType(argument).getElementType() : argument.getType();
     frame.parameters.push_back({memref ? "tensor" : "scalar", npu::nameOf(argument).str(),
-                                spell(memref ? memref.getElementType() : argument.getType()),
-                                argument.getArgNumber(), -1});
+                                spell(type), argument.getArgNumber(), -1});
   }
   for (BlockArgument argument : any.getArguments())
     if (auto memref = dyn_cast<MemRefType>(argument.getType()))
@@ -172,9 +171,10 @@ func::FuncOp declare(OpBuilder &builder, const Frame &frame, func::FuncOp source
       inputs.push_back(i64);
       continue;
     }
-    Type type = source.getArgument(parameter.operand).getType();
-    if (auto memref = dyn_cast<MemRefType>(type))
-      inputs.push_back(pointer(signless(memref.getElementType()), gm));
+    BlockArgument argument = source.getArgument(parameter.operand);
+    Type type = argument.getType();
+    if (isa<MemRefType>(type))
+      inputs.push_back(pointer(signless(storedType(argument).getElementType()), gm));
     else
       inputs.push_back(type.isIndex() ? i64 : type);
   }

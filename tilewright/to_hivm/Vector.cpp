@@ -4,6 +4,8 @@
 
 #include "tilewright/to_hivm/Emitter.h"
 
+#include "tilewright/npu/Rows.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -16,6 +18,7 @@ using namespace tilewright::to_hivm;
 
 LogicalResult Emitter::vector(Operation *op) {
   wroteVector = tookScratch = false;
+  padsRows = npu::takesRows(op);
   scratch = scratchStart;
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](npu::FillOp op) {
@@ -79,18 +82,21 @@ Emitter::Vec Emitter::temporary(Type element, ArrayRef<OpFoldResult> sizes,
                                 ArrayRef<int64_t> bounds) {
   auto space = npu::SpaceAttr::get(builder.getContext(), npu::Space::UB);
   auto type = MemRefType::get(bounds, element, AffineMap(), space);
+  SmallVector<int64_t> extents(bounds);
+  if (padsRows && frame.hasFlags())
+    extents = npu::paddedRows(bounds, kBlockBits / element.getIntOrFloatBitWidth());
   std::optional<int64_t> address;
   if (frame.isPlanned()) {
     address = scratch;
-    scratch += npu::slotBytes(type);
+    scratch += npu::slotBytes(type, padsRows);
     scratchEnd = std::max(scratchEnd, scratch);
     tookScratch = true;
   }
-  Value whole = memory(type, 1, address);
+  Value whole = memory(type, extents, 1, address);
   SmallVector<int64_t> shape = llvm::map_to_vector(sizes, [](OpFoldResult size) {
     return getConstantIntValue(size).value_or(ShapedType::kDynamic);
   });
-  if (shape == ArrayRef<int64_t>(bounds))
+  if (shape == ArrayRef<int64_t>(extents))
     return {whole};
   SmallVector<OpFoldResult> zeros(sizes.size(), builder.getIndexAttr(0)),
       ones(sizes.size(), builder.getIndexAttr(1));
@@ -244,8 +250,11 @@ LogicalResult Emitter::elementwise(npu::ElementwiseOp op) {
     }
     sources.insert(op.getScalarFirst() ? sources.begin() : sources.end(), scalar);
   }
-  // Bytes stand for bools: the complement of 1 is 0.
+  // Bytes stand for bools: what is not 0 becomes 1, the complement of 1 is 0.
   bool isBool = elementTypeOf(dst).isInteger(1) && !vecs.front().element().isInteger(1);
+  if (op.getFn() == Fn::Cast && isBool && op.getNumBoxes() > 1 &&
+      !elementTypeOf(op.getBox(1)).isInteger(1))
+    return compare(op, Fn::NE, vecs.front(), sources.front(), number(sources.front().element(), 0));
   if (op.getFn() == Fn::Not && (isBool || elementTypeOf(op.getBox(1)).isInteger(1)))
     if (isBool || !sources.front().element().isInteger(1))
       return compare(op, Fn::EQ, vecs.front(), sources.front(),

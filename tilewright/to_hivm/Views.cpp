@@ -5,6 +5,7 @@
 #include "tilewright/to_hivm/Emitter.h"
 
 #include "tilewright/hivm/HivmDialect.h"
+#include "tilewright/npu/Rows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -112,12 +113,12 @@ Emitter::Sizes Emitter::extentsOf(Value buffer) {
 
 static SmallVector<int64_t> fractalShape(MemRefType type);
 
-/// On-chip memory of a type, as many as `slots` in a row.
-Value Emitter::memory(MemRefType type, int64_t slots, std::optional<int64_t> address) {
+/// On-chip memory of a type and, in UB, these extents, as many as `slots` in a row.
+Value Emitter::memory(MemRefType type, ArrayRef<int64_t> extents, int64_t slots,
+                      std::optional<int64_t> address) {
   npu::Space space = npu::spaceOf(type);
   bool isFractal = space == npu::Space::L1 || space == npu::Space::L0C;
-  SmallVector<int64_t> shape =
-      isFractal ? fractalShape(type) : SmallVector<int64_t>(type.getShape());
+  SmallVector<int64_t> shape = isFractal ? fractalShape(type) : SmallVector<int64_t>(extents);
   if (slots > 1)
     shape.insert(shape.begin(), slots);
   MemRefType result = hivmType(type, shape);
@@ -189,28 +190,40 @@ void Emitter::sinkBuffers() {
   });
 }
 
-/// Bool tiles that the scalar unit touches hold bytes: HIVM's vector unit packs bits.
-static MemRefType storedType(npu::AllocOp op) {
-  auto type = cast<MemRefType>(op.getType());
-  bool hasElements = llvm::any_of(op->getUsers(), [](Operation *user) {
-    return isa<npu::ScalarLoadOp, npu::ScalarStoreOp>(user);
-  });
-  if (!type.getElementType().isInteger(1) || !hasElements || npu::spaceOf(type) != npu::Space::UB)
+/// Bools are bytes in global memory, for the scalar unit and for the movers; HIVM's vector unit has
+/// them as bits. Tiles that more than the vector unit touches hold bytes.
+MemRefType to_hivm::storedType(Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  if (!type.getElementType().isInteger(1) || npu::spaceOf(type) == npu::Space::Reg)
+    return type;
+  bool hasBits =
+      npu::spaceOf(type) == npu::Space::UB && llvm::none_of(buffer.getUsers(), [](Operation *user) {
+        return isa<npu::ScalarLoadOp, npu::ScalarStoreOp, npu::LoadOp, npu::StoreOp>(user);
+      });
+  if (hasBits)
     return type;
   return MemRefType::get(type.getShape(), IntegerType::get(type.getContext(), 8), AffineMap(),
                          type.getMemorySpace());
 }
 
+/// The extents of a tile in UB with rows at 32-byte blocks, of which bits have 256 elements.
+static SmallVector<int64_t> paddedShape(MemRefType type) {
+  return npu::paddedRows(type.getShape(), kBlockBits / type.getElementTypeBitWidth());
+}
+
 /// Slots are padded, so that they are no dimension of one memref.
 static bool hasGaps(npu::AllocOp op) {
-  MemRefType type = storedType(op);
-  int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
+  MemRefType type = storedType(op.getResult());
+  int64_t elements = 1;
+  for (int64_t extent : op.getPadRows() ? paddedShape(type) : SmallVector<int64_t>(type.getShape()))
+    elements *= extent;
+  int64_t bits = elements * type.getElementTypeBitWidth();
   return op.getSlots() > 1 && npu::spaceOf(type) == npu::Space::UB && bits != 8 * op.getSlotBytes();
 }
 
 LogicalResult Emitter::alloc(npu::AllocOp op) {
   Value buffer = op.getResult();
-  MemRefType type = storedType(op);
+  MemRefType type = storedType(buffer);
   if (npu::spaceOf(type) == npu::Space::Reg) {
     state[buffer] = builder.create<arith::ConstantOp>(
         loc, builder.getZeroAttr(signless(type.getElementType())));
@@ -218,7 +231,7 @@ LogicalResult Emitter::alloc(npu::AllocOp op) {
   }
   bool isSunk = builder.getInsertionBlock() != &target.front();
   if (isSunk && op.getSlots() > 1) { // the other compiler makes the slots
-    Value memref = buffers[buffer] = memory(type, 1, std::nullopt);
+    Value memref = buffers[buffer] = memory(type, type.getShape(), 1, std::nullopt);
     OperationState mark(loc, "annotation.mark");
     mark.addOperands(memref);
     mark.addAttribute("hivm.multi_buffer", builder.getI32IntegerAttr(int32_t(op.getSlots())));
@@ -234,7 +247,10 @@ LogicalResult Emitter::alloc(npu::AllocOp op) {
     address = op.getAddress();
   if (hasGaps(op) && frame.isPlanned())
     return success();
-  buffers[buffer] = memory(type, int64_t(op.getSlots()), address);
+  SmallVector<int64_t> extents(type.getShape()); // where the other compiler plans, it pads
+  if (op.getPadRows() && frame.hasFlags())
+    extents = paddedShape(type);
+  buffers[buffer] = memory(type, extents, int64_t(op.getSlots()), address);
   return success();
 }
 
@@ -250,12 +266,15 @@ Value Emitter::baseOf(Value buffer) {
   if (Value memref = buffers.lookup(buffer))
     return memref;
   auto alloc = buffer.getDefiningOp<npu::AllocOp>();
-  MemRefType type = storedType(alloc);
+  MemRefType type = storedType(buffer);
   if (npu::spaceOf(buffer) != npu::Space::Workspace) {
+    SmallVector<int64_t> extents(type.getShape());
+    if (alloc.getPadRows())
+      extents = paddedShape(type);
     OpFoldResult step = builder.getIndexAttr(alloc.getSlotBytes());
     Value where = asI64(asValue(
         plus(builder.getIndexAttr(*alloc.getAddress()), times(state.lookup(buffer), step))));
-    return emit("pointer_cast", where, {}, {1, 0}, TypeRange(hivmType(type, type.getShape())))
+    return emit("pointer_cast", where, {}, {1, 0}, TypeRange(hivmType(type, extents)))
         ->getResult(0);
   }
   OpFoldResult shift = plus(workspaceOffset, builder.getIndexAttr(*alloc.getAddress()));

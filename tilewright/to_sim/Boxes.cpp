@@ -4,9 +4,11 @@
 
 #include "tilewright/to_sim/Translator.h"
 
+#include "tilewright/npu/Rows.h"
 #include "tilewright/sim/Names.h"
 
-#include "llvm/Support/MathExtras.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace tilewright;
@@ -34,18 +36,6 @@ std::optional<sim::Space> spaceFor(npu::Space space) {
     return std::nullopt;
   }
   return std::nullopt;
-}
-
-/// Extents that set the row pitch: rows and columns of fractal memories are whole fractals, as in
-/// slotBytes.
-SmallVector<int64_t> pitchShape(MemRefType type, unsigned bytes) {
-  SmallVector<int64_t> shape(type.getShape());
-  npu::Space space = npu::spaceOf(type);
-  if (shape.size() < 2 || !npu::isFractal(space))
-    return shape;
-  shape.back() = int64_t(llvm::alignTo(shape.back(), space == npu::Space::L0C ? 16 : 32 / bytes));
-  shape[shape.size() - 2] = int64_t(llvm::alignTo(shape[shape.size() - 2], 16));
-  return shape;
 }
 
 } // namespace
@@ -84,10 +74,19 @@ sim::Ref Translator::extent(Value buffer, int dim) {
   return code.pure(Opcode::ScalarArg, DType::I64, {}, {}, {}, tables.scalar(operand, dim));
 }
 
+/// Numbers as constants or registers.
+SmallVector<sim::Ref> Translator::mixed(ArrayRef<OpFoldResult> numbers) {
+  return llvm::map_to_vector(numbers, [&](OpFoldResult number) {
+    auto known = getConstantIntValue(number);
+    return known ? CodeBuilder::imm(*known) : get(llvm::cast<Value>(number));
+  });
+}
+
 SmallVector<sim::Ref> Translator::strides(Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
   int rank = int(type.getRank());
-  SmallVector<int64_t> shape = pitchShape(type, sim::byteSize(*dtypeOf(type.getElementType())));
+  auto alloc = buffer.getDefiningOp<npu::AllocOp>();
+  SmallVector<int64_t> shape = npu::pitchShape(type, alloc && alloc.getPadRows());
   SmallVector<Ref> result(rank, CodeBuilder::imm(1));
   for (int d = rank - 2; d >= 0; --d) {
     Ref inner = ShapedType::isDynamic(shape[d + 1]) ? extent(buffer, d + 1)
@@ -104,7 +103,11 @@ FailureOr<Operand> Translator::operand(Operation *op, const Box &box) {
   std::optional<sim::Space> space = spaceFor(npu::spaceOf(type));
   if (!dtype || !space)
     return op->emitError("the simulator has no buffers like ") << type;
-  if (!type.getLayout().isIdentity())
+  // Elements of a buffer in another shape: what planned HIVM text names.
+  auto cast = buffer.getDefiningOp<memref::ReinterpretCastOp>();
+  if (cast)
+    buffer = cast.getSource();
+  else if (!type.getLayout().isIdentity())
     return op->emitError("the simulator wants row-major buffers, found ") << type;
 
   Operand result;
@@ -126,21 +129,24 @@ FailureOr<Operand> Translator::operand(Operation *op, const Box &box) {
     base = addressOf(alloc, *space == sim::Space::GM ? sim::byteSize(*dtype) : 1);
   }
 
-  SmallVector<Ref> steps = strides(buffer);
+  SmallVector<Ref> steps = cast ? mixed(cast.getMixedStrides()) : strides(buffer);
+  SmallVector<Ref> lengths = cast ? mixed(cast.getMixedSizes()) : SmallVector<Ref>();
   SmallVector<Ref> terms;
+  if (cast)
+    terms.push_back(code.mul(mixed(cast.getMixedOffsets()).front(), CodeBuilder::imm(unit)));
   for (int d = 0; d < int(type.getRank()); ++d) {
     Operand::Dim dim;
     dim.stride = steps[d];
     if (!box.isWhole())
       terms.push_back(code.mul(get(box.offsets[d]), code.mul(steps[d], CodeBuilder::imm(unit))));
     if (box.isWhole())
-      dim.size = extent(buffer, d);
+      dim.size = cast ? lengths[d] : extent(buffer, d);
     else
       dim.size = box.sizes.empty() ? CodeBuilder::imm(1) : get(box.sizes[d]);
     dim.extent = CodeBuilder::isImm(dim.size) ? dim.size.imm : ShapedType::kDynamic;
     result.dims.push_back(dim);
   }
-  if (!box.isWhole())
+  if (!box.isWhole() && !cast)
     checkBox(box, result);
   // Outer values first, so that their partial sums leave the loops.
   llvm::sort(terms, [&](Ref a, Ref b) {

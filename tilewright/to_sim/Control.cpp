@@ -4,6 +4,8 @@
 
 #include "tilewright/to_sim/Translator.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
 using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::to_sim;
@@ -55,8 +57,8 @@ LogicalResult Translator::op(Operation *op) {
     return branch(conditional);
   if (auto chosen = dyn_cast<scf::IndexSwitchOp>(op))
     return indexSwitch(chosen);
-  if (isa<scf::YieldOp, scf::ConditionOp, func::ReturnOp>(op))
-    return success(); // their parents read them
+  if (isa<scf::YieldOp, scf::ConditionOp, func::ReturnOp, memref::ReinterpretCastOp>(op))
+    return success(); // their parents, or the boxes on them, read them
   LogicalResult result = success();
   if (scalar(op, result) || tile(op, result))
     return result;

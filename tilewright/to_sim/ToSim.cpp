@@ -4,6 +4,7 @@
 
 #include "tilewright/to_sim/Translator.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/SymbolTable.h"
 
 using namespace mlir;
@@ -64,6 +65,19 @@ FailureOr<func::FuncOp> deviceFunction(npu::LaunchOp launch, FlatSymbolRefAttr s
   return function;
 }
 
+/// True if an op writes the buffer, by its name or that of a part.
+bool isWritten(Value buffer) {
+  return llvm::any_of(buffer.getUsers(), [&](Operation *user) {
+    if (auto part = dyn_cast<memref::ReinterpretCastOp>(user))
+      return isWritten(part.getResult());
+    auto access = dyn_cast<AccessInterface>(user);
+    for (unsigned i = 0; access && i < access.getNumBoxes(); ++i)
+      if (access.getBox(i).buffer == buffer && writes(access.getAccessKind(i)))
+        return true;
+    return false;
+  });
+}
+
 /// Fills in which tensors the functions write, and names.
 LogicalResult describeTensors(LaunchProgram &out, ArrayRef<func::FuncOp> functions) {
   for (unsigned operand : out.tensors) {
@@ -77,14 +91,7 @@ LogicalResult describeTensors(LaunchProgram &out, ArrayRef<func::FuncOp> functio
       tensor.type = *dtype;
       if (tensor.name.empty())
         tensor.name = npu::nameOf(argument).str();
-      for (Operation *user : argument.getUsers()) {
-        auto access = dyn_cast<AccessInterface>(user);
-        if (!access)
-          continue;
-        for (unsigned i = 0; i < access.getNumBoxes(); ++i)
-          if (access.getBox(i).buffer == argument && writes(access.getAccessKind(i)))
-            tensor.written = true;
-      }
+      tensor.written |= isWritten(argument);
     }
     if (tensor.name.empty())
       tensor.name = "arg" + std::to_string(operand);

@@ -108,6 +108,7 @@ private:
   // Boxes.cpp
   Ref get(mlir::Value value);
   Ref extent(mlir::Value buffer, int dim);
+  llvm::SmallVector<Ref> mixed(llvm::ArrayRef<mlir::OpFoldResult> numbers);
   llvm::SmallVector<Ref> strides(mlir::Value buffer);
   mlir::FailureOr<Operand> operand(mlir::Operation *op, const Box &box);
   void checkBox(const Box &box, const Operand &operand);

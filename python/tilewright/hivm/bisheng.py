@@ -98,14 +98,14 @@ AFTER_PLACES = (
 def _lower_planned(opt: str, path: Path, target: str) -> tuple[list[str], Any]:
     """The last command, and its result or that of the step that failed."""
     command = ["bishengir-opt", "--pass-pipeline=" + BEFORE_PLACES, "--mlir-print-op-generic"]
-    done = _run([opt, *command[1:], str(path)])
+    done = run([opt, *command[1:], str(path)])
     if done.returncode:
         return command, done
     text, problem = _core.place_temporaries(done.stdout)
     if problem:
         return command, subprocess.CompletedProcess(command, 1, "", "error: " + problem)
     command = ["bishengir-opt", "--pass-pipeline=" + AFTER_PLACES.format(target=target)]
-    return command, _run([opt, *command[1:], "-"], text)
+    return command, run([opt, *command[1:], "-"], text)
 
 
 def _lower_whole(opt: str, path: Path, form: str, target: str) -> tuple[list[str], Any]:
@@ -113,7 +113,7 @@ def _lower_whole(opt: str, path: Path, form: str, target: str) -> tuple[list[str
     compiler gives by itself is tried without them, as `bishengir-compile` does."""
     for slots in (True, False):
         command = ["bishengir-opt", *pipeline(form, target, slots)]
-        done = _run([opt, *command[1:], str(path)])
+        done = run([opt, *command[1:], str(path)])
         if done.returncode == 0 or "overflow" not in done.stderr:
             break
     return command, done
@@ -122,9 +122,9 @@ def _lower_whole(opt: str, path: Path, form: str, target: str) -> tuple[list[str
 def lower(bisheng: Bisheng, path: Path, form: str, target: str) -> Lowered:
     """Runs the compiler on the text at `path` and checks what it makes of it."""
     opt = bisheng.program("bishengir-opt")
-    generic = _run([opt, "--mlir-print-op-generic", str(path)])
+    generic = run([opt, "--mlir-print-op-generic", str(path)])
     if generic.returncode:
-        return Lowered((), stage="verify", problem=_reason(generic))
+        return Lowered((), stage="verify", problem=reason(generic))
     dropped = dropped_attributes(path.read_text(encoding="utf-8"), generic.stdout)
     if dropped:
         return Lowered((), stage="attributes", problem=dropped)
@@ -133,7 +133,7 @@ def lower(bisheng: Bisheng, path: Path, form: str, target: str) -> Lowered:
     else:
         command, done = _lower_whole(opt, path, form, target)
     if done.returncode:
-        return Lowered(tuple(command), stage="pipeline", problem=_reason(done))
+        return Lowered(tuple(command), stage="pipeline", problem=reason(done))
     left = sorted(set(STRUCTURED.findall(done.stdout)))
     if left:
         problem = "operations without a library function: " + ", ".join(left)
@@ -180,7 +180,7 @@ def _attributes(text: str) -> list[str]:
     return [part for part in [*parts, text[start:].strip()] if part]
 
 
-def _run(command: list[str], text: str | None = None) -> subprocess.CompletedProcess[str]:
+def run(command: list[str], text: str | None = None) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
             command, input=text, capture_output=True, text=True, timeout=TIMEOUT, check=False
@@ -190,7 +190,7 @@ def _run(command: list[str], text: str | None = None) -> subprocess.CompletedPro
         return subprocess.CompletedProcess(command, 124, "", text)
 
 
-def _reason(done: subprocess.CompletedProcess[str]) -> str:
+def reason(done: subprocess.CompletedProcess[str]) -> str:
     """The first error that a run of the compiler prints, or how it died."""
     found = re.search(r"error\s*:\s*(.+)", done.stderr, re.IGNORECASE)
     if found:

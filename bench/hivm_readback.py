@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Planned text of every kernel of the end-to-end tests, lowered, read back and simulated.
+
+    python bench/hivm_readback.py [-k EXPRESSION] [--keep DIR] [--direct]
+
+Runs test/e2e. Each program that a test runs is exported in form (b), taken by the published
+compiler to its last open stage, read back and run on the same arguments. A program counts as the
+same when the order of moves, products, flags and signals is, its addresses are, the results are bit
+for bit, and the cycles are within 2 %. With `--direct` the exported text itself is read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import os
+import re
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tilewright import env
+from tilewright.errors import CompileError
+from tilewright.hivm import bisheng, launches, readback
+from tilewright.report import session
+
+ROOT = Path(__file__).resolve().parents[1]
+TOLERANCE = 0.02
+
+
+def bytes_at(argument: Any) -> np.ndarray:
+    """A tensor argument's memory, as it lies there."""
+    address, shape, dtype = argument
+    size = {"bool": 1, "bfloat16": 2}.get(dtype) or int(re.sub(r"\D+", "", dtype)[:2] or 8) // 8
+    size = size or 1
+    count = int(np.prod(shape)) * size
+    return np.ctypeslib.as_array((ctypes.c_uint8 * count).from_address(address)) if count else None
+
+
+def copied(arguments: list[Any], keep: list[Any]) -> list[Any]:
+    """The arguments with tensors of their own; `keep` gets the memory."""
+    result = []
+    for argument in arguments:
+        if not isinstance(argument, tuple):
+            result.append(argument)
+            continue
+        memory = bytes_at(argument)
+        memory = np.zeros(64, np.uint8) if memory is None else memory.copy()
+        keep.append(memory)
+        result.append((memory.ctypes.data, argument[1], argument[2]))
+    return result
+
+
+class Reader:
+    """A pytest plugin and an observer of runs: reads each program back once."""
+
+    wants_limits = False
+
+    def __init__(self, folder: Path, direct: bool) -> None:
+        self.folder, self.direct = folder, direct
+        self.package = bisheng.find()
+        self.test = ""
+        self.seen: set[str] = set()
+        self.before_run: list[Any] | None = None
+        self.results: dict[str, list[str]] = defaultdict(list)
+        self.ratios: list[tuple[float, str]] = []
+
+    def pytest_runtest_setup(self, item: Any) -> None:
+        self.test = item.nodeid.rsplit("/", 1)[-1]
+
+    def before(self, kernel: Any, arguments: list[Any]) -> None:
+        self.before_run = None
+        if not kernel.core.hivm_target:
+            return
+        program = kernel.core.text("npu")
+        if program in self.seen:
+            return
+        self.seen.add(program)
+        self.memory: list[Any] = []
+        self.before_run = copied(arguments, self.memory)
+
+    def after(self, kernel: Any, arguments: list[Any], report: Any, chip: str) -> None:
+        if self.before_run is None or not report["ok"]:
+            return
+        given, self.before_run = self.before_run, None
+        name = f"{kernel.name} in {self.test}"
+        try:
+            outcome = self.compare(kernel, given, chip or env.compile_settings().chip)
+        except CompileError as error:
+            outcome = str(error).strip().splitlines()[0]
+            outcome = re.sub(r"/\S*/", "", outcome)
+        self.results[outcome].append(name)
+
+    def compare(self, kernel: Any, given: list[Any], chip: str) -> str:
+        keep: list[Any] = []
+        ours, theirs = copied(given, keep), copied(given, keep)
+        reference = kernel.core.run(ours, time=True)
+        cycles = [launch["cycles"] for launch in reference["launches"]]
+        number = len(self.seen)
+        found = []
+        for text in launches(kernel.core, "planned"):
+            path = self.folder / f"{number}-{text['name']}.planned.mlir"
+            path.write_text(text["text"])
+            if not self.direct:
+                lowered = bisheng.lower(self.package, path, "planned", kernel.core.hivm_target)
+                if not lowered.ok:
+                    return f"not lowered: {lowered.stage}: {lowered.problem}"
+                source = readback.generic(self.package, path, lowered.text)
+                path.with_suffix(".last.mlir").write_text(source)
+            else:
+                source = text["text"]
+            core = readback.read(source, path.name, chip)
+            report = core.run(
+                readback.launch_arguments(text, core, kernel.parameters, theirs),
+                time=True,
+                check=True,
+            )
+            if not report["ok"]:
+                return f"stopped: {report['error'].splitlines()[0]}"
+            if report["findings"]:
+                finding = report["findings"][0]
+                return f"finding: {finding['kind']}: {finding['message']}"[:120]
+            found += [launch["cycles"] for launch in report["launches"]]
+        ratio = sum(found) / max(sum(cycles), 1)
+        self.ratios.append((ratio, f"{kernel.name} in {self.test}"))
+        for mine, read in zip(ours, theirs, strict=True):
+            if isinstance(mine, tuple):
+                a, b = bytes_at(mine), bytes_at(read)
+                if a is not None and not np.array_equal(a, b):
+                    return "other result"
+        if abs(ratio - 1) > TOLERANCE:
+            return "same result, other cycles"
+        return "same"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("-k", default="", help="as for pytest: which tests")
+    parser.add_argument("--keep", type=Path, help="folder for the texts")
+    parser.add_argument("--direct", action="store_true", help="read the exported text itself")
+    options = parser.parse_args()
+    os.environ |= {"TILEWRIGHT_TEST_SEEDS": "1", "TILEWRIGHT_CACHE": "0"}
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.keep or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        reader = Reader(folder, options.direct)
+        if reader.package is None and not options.direct:
+            print(f"the package {bisheng.PACKAGE} is not installed")
+            return 1
+        session.observers.append(reader)
+        words = ["-q", "-q", "-n", "0", "-p", "no:cacheprovider", str(ROOT / "test" / "e2e")]
+        words += ["-k", options.k] if options.k else []
+        pytest.main(words, plugins=[reader])
+    return table(reader)
+
+
+def table(reader: Reader) -> int:
+    """Prints what was the same and why the rest was not."""
+    counts = Counter({outcome: len(names) for outcome, names in reader.results.items()})
+    total = sum(counts.values())
+    print(f"{total} programs")
+    for outcome, count in counts.most_common():
+        print(f"  {count:5}  {100 * count / max(total, 1):5.1f} %  {outcome}")
+        if outcome != "same":
+            print(f"         {', '.join(reader.results[outcome][:3])}")
+    near = [ratio for ratio, _ in reader.ratios]
+    if near:
+        print(f"cycles read back / own: {min(near):.3f} to {max(near):.3f}")
+        for ratio, name in sorted(reader.ratios, key=lambda r: -abs(r[0] - 1))[:8]:
+            print(f"  {ratio:.3f} {name}")
+    return 0 if total else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
