@@ -11,11 +11,24 @@ using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::from_hivm;
 
-/// What stands in front of the rank: "vadds_vs_1d_float" is "vadds_vs". Empty without a rank.
+/// True if the text is the name of an element type, as C has it.
+static bool isType(StringRef text) {
+  return llvm::StringSwitch<bool>(text)
+      .Cases("half", "float", "bfloat16_t", "bool", true)
+      .Cases("int8_t", "int16_t", "int32_t", "int64_t", true)
+      .Cases("uint8_t", "uint16_t", "uint32_t", "uint64_t", true)
+      .Default(false);
+}
+
+/// What stands in front of the rank and the type: "vadds_vs_1d_float" is "vadds_vs". Empty for a
+/// name of another form, which may mean more than it seems to.
 static StringRef stemOf(StringRef name) {
-  for (const char *rank : {"_1d_", "_2d_", "_3d_", "_4d_", "_5d_"})
-    if (size_t at = name.find(rank); at != StringRef::npos)
-      return name.take_front(at);
+  for (StringRef rank : {"_1d_", "_2d_", "_3d_", "_4d_", "_5d_"})
+    if (size_t at = name.find(rank); at != StringRef::npos) {
+      StringRef type = name.substr(at + rank.size());
+      type.consume_front("bool_"); // the condition of a choice
+      return isType(type) ? name.take_front(at) : "";
+    }
   return "";
 }
 
@@ -28,28 +41,39 @@ LogicalResult Reader::call(func::CallOp op) {
   auto isZero = [&](unsigned at) {
     return at < operands.size() && getConstantIntValue(operands[at]).value_or(1) == 0;
   };
-  if (name.starts_with("load_gm_to_ubuf_") && operands.size() >= 3) {
+  StringRef stem = stemOf(name);
+  if (stem == "load_gm_to_ubuf" && operands.size() >= 3) {
     if (!isZero(2))
       return refuse(op, "a load that pads");
     return load(op, operands[0], operands[1]);
   }
-  if (name.starts_with("nd2nz_") && operands.size() >= 2)
+  if (StringRef type = name; type.consume_front("nd2nz_") && isType(type) && operands.size() == 2)
     return load(op, operands[0], operands[1]);
-  if (name.starts_with("store_ubuf_to_gm_") && operands.size() >= 3) {
+  if (stem == "store_ubuf_to_gm" && operands.size() == 3) {
     constexpr StringLiteral kAtomics[] = {"none", "add", "max", "min"};
     int64_t atomic = getConstantIntValue(operands[2]).value_or(-1);
     if (atomic < 0 || atomic > 3)
       return refuse(op, "a store with an atomic that is not known");
     return store(op, operands[0], operands[1], kAtomics[atomic]);
   }
-  if (name.starts_with("fixpipe_nz2nd_") && operands.size() >= 2)
-    return fixpipe(op, operands[0], operands[1], operands.size() > 3 && !isZero(3) && false);
+  if (StringRef types = name; types.consume_front("fixpipe_nz2nd_") && operands.size() >= 4) {
+    bool isPlain = llvm::any_of(ArrayRef<StringRef>{"float_to_float", "float_to_half",
+                                                    "float_to_bfloat16_t", "int32_t_to_int32_t"},
+                                [&](StringRef pair) { return types.starts_with(pair); });
+    int64_t relu = getConstantIntValue(operands[3]).value_or(-1);
+    if (!isPlain || relu < 0 || relu > 1)
+      return refuse(op, "a fixpipe that scales, or with a function that is not relu");
+    return fixpipe(op, operands[0], operands[1], relu == 1);
+  }
   if (name.starts_with("mma_tile_") && operands.size() >= 14) {
-    bool transposeA = name.ends_with("_ta") || name.contains("_ta_"),
-         transposeB = name.ends_with("_tb") || name.contains("_tb_");
+    StringRef types = name.drop_front(StringRef("mma_tile_").size());
+    bool transposeB = types.consume_back("_tb"), transposeA = types.consume_back("_ta");
+    auto [from, to] = types.split("_to_");
+    if (!isType(from) || !isType(to))
+      return refuseCall();
     return mmad(op, operands.take_front(7), transposeA, transposeB, operands.slice(7, 7));
   }
-  if (name.starts_with("set_l1_") && operands.size() == 2)
+  if (stem == "set_l1" && operands.size() == 2)
     return fillL1(op, operands[0], operands[1]);
   bool isKnown = true;
   LogicalResult done = vectorCall(op, name, operands, isKnown);
@@ -62,12 +86,31 @@ LogicalResult Reader::vectorCall(Operation *op, StringRef name, ValueRange opera
   auto take = [&](size_t count) { return operands.size() >= count; };
   if (name.starts_with("broadcast_scalar_") && take(2))
     return elementwise(op, Fn::Copy, operands[1], operands.take_front(1));
-  if ((name.starts_with("copy_ubuf_to_ubuf_") || name.starts_with("broadcast_")) && take(2))
+  StringRef stem = stemOf(name);
+  if ((stem == "copy_ubuf_to_ubuf" || stem.starts_with("broadcast_")) && take(2))
     return elementwise(op, Fn::Copy, operands[1], operands.take_front(1));
-  if (name.starts_with("arange_") && take(2))
+  if (stem == "arange" && take(2) && isMemref(operands[0]) &&
+      take(2 + unsigned(cast<MemRefType>(operands[0].getType()).getRank())))
     return iota(op, operands[0],
                 operands.slice(1, 1 + unsigned(cast<MemRefType>(operands[0].getType()).getRank())));
-  if (name.starts_with("vcast_") && name.ends_with("_with_mode") && take(3)) {
+  if (name.starts_with("transpose_2d_with_last_axis_") && take(2))
+    return elementwise(op, Fn::Copy, operands[1], operands.take_front(1), Round::Rint, false,
+                       /*turns=*/true);
+  if (stem == "gather" && take(3))
+    return gather(op, operands[0], operands[1], operands[2]);
+  if (StringRef axes = name;
+      (axes.consume_front("cumsum_") || axes.consume_front("cumprod_")) && operands.size() == 2) {
+    StringRef type;
+    std::tie(axes, type) = axes.split('_'); // r: along it
+    bool isReverse = type.consume_front("reverse_");
+    isKnown =
+        axes.count('r') == 1 && axes.find_first_not_of("ar") == StringRef::npos && isType(type);
+    return isKnown ? scan(op, name.starts_with("cumsum") ? ReduceKind::Sum : ReduceKind::Prod,
+                          operands[1], operands[0], int64_t(axes.find('r')), isReverse)
+                   : failure();
+  }
+  if (name.starts_with("vcast_") && name.ends_with("_with_mode") && take(3) &&
+      isMemref(operands[0]) && isMemref(operands[1])) {
     std::optional<Round> round = roundOf(getConstantIntValue(operands[2]).value_or(-1));
     if (isKnown = round.has_value(); !isKnown)
       return failure();
@@ -80,7 +123,7 @@ LogicalResult Reader::vectorCall(Operation *op, StringRef name, ValueRange opera
   }
   StringRef reduction = name;
   reduction.consume_front("enablevc_");
-  if (reduction.consume_front("reduce_") && take(2)) {
+  if (reduction.consume_front("reduce_") && take(2) && isMemref(operands[0])) {
     auto [word, rest] = reduction.split('_');
     StringRef axes = rest.split('_').first; // r: reduced, a: kept
     std::optional<ReduceKind> kind = reductionOf(word);
@@ -88,13 +131,13 @@ LogicalResult Reader::vectorCall(Operation *op, StringRef name, ValueRange opera
     for (auto [dim, letter] : llvm::enumerate(axes))
       if (letter == 'r')
         dims.push_back(int64_t(dim));
-    isKnown = kind && !dims.empty() && axes.find_first_not_of("ar") == StringRef::npos &&
+    isKnown = kind && !dims.empty() && isType(rest.split('_').second) &&
+              axes.find_first_not_of("ar") == StringRef::npos &&
               int64_t(axes.size()) == cast<MemRefType>(operands[0].getType()).getRank();
     return isKnown ? reduce(op, *kind, operands[1], operands[0], dims) : failure();
   }
   // vadds_vs: the second operand is a scalar, vdiv_sv: the first, vsel_vv: neither. Behind the
   // sources stand the destination and maybe a temporary.
-  StringRef stem = stemOf(name);
   for (StringRef kinds : {"_vs", "_sv", "_vv"})
     stem.consume_back(kinds);
   if (stem.consume_front("vsel") && take(4))

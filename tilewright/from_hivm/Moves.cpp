@@ -79,7 +79,7 @@ LogicalResult Reader::mmad(Operation *op, ValueRange operands, bool transposeA, 
   if (!(*a)->isFractal || !(*b)->isFractal || !(*c)->isFractal)
     return refuse(op, "a product of anything but fractals");
   auto size = [&](unsigned at) {
-    Value value = mapping.lookup(operands[at]);
+    Value value = scalar(operands[at]);
     if (!value.getType().isIndex())
       value = builder.create<arith::IndexCastOp>(loc, builder.getIndexType(), value);
     return getAsOpFoldResult(value);
@@ -88,7 +88,7 @@ LogicalResult Reader::mmad(Operation *op, ValueRange operands, bool transposeA, 
   auto event = [&](unsigned at, bool isSet) {
     if (at >= sync.size() || getConstantIntValue(sync[at]).value_or(0) < 0)
       return;
-    Value id = mapping.lookup(sync[at]);
+    Value id = scalar(sync[at]);
     auto known = getConstantIntValue(id);
     Value plus =
         known ? Value()
@@ -103,8 +103,8 @@ LogicalResult Reader::mmad(Operation *op, ValueRange operands, bool transposeA, 
   Boxes boxes =
       boxesOf({fractals(**c, m, n), transposeA ? fractals(**a, k, m) : fractals(**a, m, k),
                transposeB ? fractals(**b, n, k) : fractals(**b, k, n)});
-  builder.create<npu::MmadOp>(loc, boxes.buffers, boxes.offsets, boxes.sizes,
-                              mapping.lookup(operands[2]), unitIf(transposeA), unitIf(transposeB));
+  builder.create<npu::MmadOp>(loc, boxes.buffers, boxes.offsets, boxes.sizes, scalar(operands[2]),
+                              unitIf(transposeA), unitIf(transposeB));
   event(2, /*isSet=*/true);
   event(3, /*isSet=*/true);
   return success();
@@ -147,8 +147,7 @@ LogicalResult Reader::fillL1(Operation *op, Value value, Value dst) {
     return refuse(op, "a fill of anything but fractals");
   Boxes boxes = boxesOf(fractals(**to, times(extents[extents.size() - 3], builder.getIndexAttr(16)),
                                  times(extents[extents.size() - 4], builder.getIndexAttr(width))));
-  builder.create<npu::FillL1Op>(loc, boxes.buffers, boxes.offsets, boxes.sizes,
-                                mapping.lookup(value));
+  builder.create<npu::FillL1Op>(loc, boxes.buffers, boxes.offsets, boxes.sizes, scalar(value));
   return success();
 }
 
@@ -163,7 +162,7 @@ LogicalResult Reader::flag(Operation *op, bool isSet) {
     if (event.getAsInteger(10, id))
       return refuse(op, "a flag whose number is not known");
   } else if (op->getNumOperands() == 1) {
-    plus = mapping.lookup(op->getOperand(0));
+    plus = scalar(op->getOperand(0));
     if (auto known = getConstantIntValue(plus)) {
       id = *known;
       plus = {};
@@ -201,8 +200,8 @@ LogicalResult Reader::blockFlag(Operation *op, bool isSet) {
   if (auto number = dyn_cast_or_null<IntegerAttr>(attributeOf(op, "static_flag_id"))) {
     id = number.getInt();
   } else if (op->getNumOperands() > 0 && mapping.contains(op->getOperand(0))) {
-    plus = builder.create<arith::IndexCastOp>(loc, builder.getIndexType(),
-                                              mapping.lookup(op->getOperand(0)));
+    plus =
+        builder.create<arith::IndexCastOp>(loc, builder.getIndexType(), scalar(op->getOperand(0)));
   } else {
     return refuse(op, "a flag without a number");
   }

@@ -59,8 +59,7 @@ std::optional<Round> from_hivm::roundOf(int64_t number) {
   return number >= 0 && number < 6 ? std::optional(kRounds[number]) : std::nullopt;
 }
 
-/// Operands of an operation whose sources, destinations and temporaries are segments.
-static ValueRange segment(Operation *op, unsigned which) {
+ValueRange from_hivm::segmentOf(Operation *op, unsigned which) {
   auto sizes = dyn_cast_or_null<DenseI32ArrayAttr>(attributeOf(op, "operandSegmentSizes"));
   unsigned from = 0;
   for (unsigned i = 0; sizes && i < which && i < unsigned(sizes.size()); ++i)
@@ -80,7 +79,7 @@ static SmallVector<int64_t> dimsOf(Operation *op, StringRef name) {
 LogicalResult Reader::vectorOp(Operation *op, StringRef name, bool &isKnown) {
   ValueRange operands = op->getOperands();
   // Without segments: sources, then the destination.
-  ValueRange sources = segment(op, 0), results = segment(op, 1);
+  ValueRange sources = segmentOf(op, 0), results = segmentOf(op, 1);
   if (!attributeOf(op, "operandSegmentSizes") && !operands.empty()) {
     sources = operands.drop_back();
     results = operands.take_back();

@@ -36,6 +36,15 @@ std::optional<npu::Pipe> from_hivm::pipeOf(StringRef word) {
 
 LogicalResult Reader::refuse(Operation *op, const Twine &what) { return op->emitError() << what; }
 
+/// A scalar of the text as ours; where it is none, an error, and a number to go on with.
+Value Reader::scalar(Value value) {
+  if (Value found = mapping.lookupOrNull(value))
+    return found;
+  isRefused = true;
+  emitError(loc) << "an operand is no scalar that this reader knows";
+  return constant(0);
+}
+
 LogicalResult Reader::run() {
   builder.setInsertionPointToStart(&target.front());
   unsigned next = 0;
@@ -70,7 +79,7 @@ LogicalResult Reader::run() {
     mapping.map(argument, builder.create<arith::IndexCastOp>(loc, argument.getType(), size));
     isFirst = false;
   }
-  if (failed(placeBools()) || failed(block(source.front())))
+  if (failed(placeBools()) || failed(block(source.front())) || isRefused)
     return failure();
   builder.create<func::ReturnOp>(source.getLoc());
   if (workspaceBytes > 0)
@@ -182,9 +191,9 @@ LogicalResult Reader::hivmOp(Operation *op, StringRef name) {
     return store(op, operands[0], operands[1], wordOf(op, "atomic_kind"));
   if (name == "fixpipe" && wants(2))
     return fixpipe(op, operands[0], operands[1], wordOf(op, "pre_relu") == "NORMAL_RELU");
-  if (name == "mmadL1" && wants(7))
+  if (name == "mmadL1" && wants(7) && segmentOf(op, 9).empty())
     return mmad(op, operands.take_front(7), bool(attributeOf(op, "a_transpose")),
-                bool(attributeOf(op, "b_transpose")), operands.drop_front(7).take_front(7));
+                bool(attributeOf(op, "b_transpose")), segmentOf(op, 7));
   bool isKnown = true;
   LogicalResult done = vectorOp(op, name, isKnown);
   if (!isKnown)

@@ -61,7 +61,7 @@ private:
     Type element;
     mlir::OpFoldResult base, offset; ///< of the pointer, and of the view from there
     Sizes sizes, strides;
-    bool isFractal = false;
+    bool isFractal = false, isReshaped = false; ///< fractals under another shape: as a whole only
     Sizes box, extents;
   };
   /// An operand of npu: a buffer with the offsets and sizes of a box of it.
@@ -145,12 +145,16 @@ private:
   LogicalResult vectorCall(Operation *op, llvm::StringRef name, mlir::ValueRange operands,
                            bool &isKnown);
   LogicalResult refuse(Operation *op, const llvm::Twine &what);
+  Value scalar(Value value);
+  bool isRefused = false;
 };
 
 /// An attribute of an operation of HIVM, whether it stands among its properties or behind.
 mlir::Attribute attributeOf(mlir::Operation *op, llvm::StringRef name);
 /// The body of an attribute like `#hivm.pipe<PIPE_V>`; empty if it is none.
 llvm::StringRef wordOf(mlir::Operation *op, llvm::StringRef name);
+/// Operands of segment `which` of an operation whose operands come in such.
+mlir::ValueRange segmentOf(mlir::Operation *op, unsigned which);
 /// The function that a name of HIVM stands for: "vadd", "vcmp" with a mode is apart.
 std::optional<Fn> functionOf(llvm::StringRef name);
 std::optional<Fn> comparisonOf(llvm::StringRef mode);

@@ -20,8 +20,7 @@ LogicalResult Reader::elementwise(Operation *op, Fn fn, Value dst, ValueRange so
     if ((*to)->isFractal)
       return fillL1(op, sources[0], dst);
     Boxes boxes = boxesOf(operand(**to));
-    builder.create<npu::FillOp>(loc, boxes.buffers, boxes.offsets, boxes.sizes,
-                                mapping.lookup(sources[0]));
+    builder.create<npu::FillOp>(loc, boxes.buffers, boxes.offsets, boxes.sizes, scalar(sources[0]));
     return success();
   }
   auto typed = [&](const View &view) {
@@ -34,7 +33,7 @@ LogicalResult Reader::elementwise(Operation *op, Fn fn, Value dst, ValueRange so
   SmallVector<Value> scalars;
   for (Value source : sources) {
     if (!isMemref(source)) {
-      scalars.push_back(mapping.lookup(source));
+      scalars.push_back(scalar(source));
       continue;
     }
     FailureOr<const View *> from = viewOf(op, source);
@@ -108,7 +107,7 @@ LogicalResult Reader::iota(Operation *op, Value dst, ValueRange startAndSteps) {
     return refuse(op, "a count with another number of steps than dimensions");
   Boxes boxes = boxesOf(operand(**to));
   SmallVector<Value> numbers =
-      llvm::map_to_vector(startAndSteps, [&](Value value) { return mapping.lookup(value); });
+      llvm::map_to_vector(startAndSteps, [&](Value value) { return scalar(value); });
   builder.create<npu::IotaOp>(loc, boxes.buffers, boxes.offsets, boxes.sizes, numbers.front(),
                               ArrayRef(numbers).drop_front());
   return success();

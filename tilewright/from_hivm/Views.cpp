@@ -67,7 +67,7 @@ Reader::Sizes Reader::mapped(ArrayRef<OpFoldResult> values) {
     if (auto known = getConstantIntValue(value))
       result.push_back(builder.getIndexAttr(*known));
     else
-      result.push_back(mapping.lookup(cast<Value>(value)));
+      result.push_back(scalar(cast<Value>(value)));
   }
   return result;
 }
@@ -116,7 +116,8 @@ LogicalResult Reader::placeBools() {
       return;
     auto type = dyn_cast<MemRefType>(op->getResult(0).getType());
     auto address = getConstantIntValue(op->getOperand(0));
-    if (!type || !type.hasStaticShape() || !address || spaceOf(op, type) != npu::Space::UB)
+    if (!type || !type.hasStaticShape() || type.getRank() == 0 || !address ||
+        spaceOf(op, type) != npu::Space::UB)
       return;
     if (!type.getElementType().isInteger(1)) {
       taken.push_back(
@@ -198,7 +199,7 @@ LogicalResult Reader::pointerCast(Operation *op) {
     memory.shape.push_back(shape[rank - 4] * shape[rank - 1]);
   }
   if (!address) { // any place of the memory
-    Value where = mapping.lookup(op->getOperand(0));
+    Value where = scalar(op->getOperand(0));
     if (!where.getType().isIndex())
       where = builder.create<arith::IndexCastOp>(loc, builder.getIndexType(), where);
     view.base = divided(getAsOpFoldResult(where), bytes);
@@ -238,8 +239,8 @@ LogicalResult Reader::select(arith::SelectOp op) {
   };
   View view = **first;
   view.base = builder
-                  .create<arith::SelectOp>(loc, mapping.lookup(op.getCondition()),
-                                           asValue(place(**first)), asValue(place(**second)))
+                  .create<arith::SelectOp>(loc, scalar(op.getCondition()), asValue(place(**first)),
+                                           asValue(place(**second)))
                   .getResult();
   view.memory = unsigned(memories.size());
   memory.address = std::nullopt;
@@ -348,10 +349,10 @@ LogicalResult Reader::subview(memref::SubViewOp op) {
   llvm::SmallBitVector dropped = op.getDroppedDims();
   view.sizes.clear();
   view.strides.clear();
+  if (view.isReshaped)
+    return refuse(op, "a part of fractals in another shape");
   if (view.isFractal) {
     size_t shift = view.box.size() - offsets.size(); // dimensions that are gone already
-    if (view.box.size() < offsets.size())
-      return refuse(op, "a part of fractals in another shape");
     for (auto [at, offset] : llvm::enumerate(offsets)) {
       if (!isConstantIntValue(steps[at], 1))
         return refuse(op, "a part of fractals with gaps");
@@ -439,6 +440,8 @@ FailureOr<bool> Reader::memrefOp(Operation *op) {
     }
     view.sizes = sizes;
     view.strides = strides;
+  } else if (view.isFractal && isa<memref::ExpandShapeOp, memref::CollapseShapeOp>(op)) {
+    view.isReshaped = true;
   }
   views[op->getResult(0)] = view;
   return true;
@@ -550,7 +553,7 @@ LogicalResult Reader::scalarAccess(Operation *op) {
   OpFoldResult at = plus(view.base, view.offset);
   for (auto [index, stride] :
        llvm::zip_equal(load ? load.getIndices() : store.getIndices(), view.strides))
-    at = plus(at, times(getAsOpFoldResult(mapping.lookup(index)), stride));
+    at = plus(at, times(getAsOpFoldResult(scalar(index)), stride));
   Value whole = buffer(view, view.element);
   auto type = cast<MemRefType>(whole.getType());
   Value flat = whole;
@@ -567,7 +570,6 @@ LogicalResult Reader::scalarAccess(Operation *op) {
     mapping.map(load.getResult(),
                 builder.create<npu::ScalarLoadOp>(loc, load.getType(), flat, asValue(at)));
   else
-    builder.create<npu::ScalarStoreOp>(loc, mapping.lookup(store.getValueToStore()), flat,
-                                       asValue(at));
+    builder.create<npu::ScalarStoreOp>(loc, scalar(store.getValueToStore()), flat, asValue(at));
   return success();
 }
