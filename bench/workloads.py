@@ -51,6 +51,34 @@ def matmul(
 
 
 @tilelang.jit(out_idx=[-1])
+def batched_matmul(batch, M, N, K, block_M, block_N, block_K, stages=3):
+    """f16 products of `batch` pairs, with f32 sums."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((batch, M, K), "float16"),
+        B: T.Tensor((batch, K, N), "float16"),
+        C: T.Tensor((batch, M, N), "float16"),
+    ):
+        with T.Kernel(T.ceildiv(N, block_N), T.ceildiv(M, block_M), batch, threads=128) as (
+            bx,
+            by,
+            bz,
+        ):
+            A_shared = T.alloc_shared((block_M, block_K), "float16")
+            B_shared = T.alloc_shared((block_K, block_N), "float16")
+            C_local = T.alloc_fragment((block_M, block_N), "float32")
+            T.clear(C_local)
+            for k in T.Pipelined(T.ceildiv(K, block_K), num_stages=stages):
+                T.copy(A[bz, by * block_M, k * block_K], A_shared)
+                T.copy(B[bz, k * block_K, bx * block_N], B_shared)
+                T.gemm(A_shared, B_shared, C_local)
+            T.copy(C_local, C[bz, by * block_M, bx * block_N])
+
+    return main
+
+
+@tilelang.jit(out_idx=[-1])
 def softmax(M, N, block_M, dtype="float32"):
     """Whole rows at a time."""
 
@@ -142,6 +170,71 @@ def rms_norm(M, N, block_M, dtype="float32"):
 
 
 @tilelang.jit(out_idx=[-1])
+def weighted_rms_norm(M, N, block_M):
+    """RMSNorm of f16 rows in f32, times a weight per column."""
+
+    @T.prim_func
+    def main(
+        X: T.Tensor((M, N), "float16"), W: T.Tensor((N,), "float16"), Y: T.Tensor((M, N), "float16")
+    ):
+        with T.Kernel(T.ceildiv(M, block_M), threads=128) as bx:
+            given = T.alloc_shared((block_M, N), "float16")
+            weight = T.alloc_fragment((N,), "float16")
+            x = T.alloc_fragment((block_M, N), "float32")
+            square = T.alloc_fragment((block_M, N), "float32")
+            power = T.alloc_fragment((block_M,), "float32")
+            T.copy(X[bx * block_M, 0], given)
+            T.copy(W, weight)
+            T.copy(given, x)
+            for i, j in T.Parallel(block_M, N):
+                square[i, j] = x[i, j] * x[i, j]
+            T.reduce_sum(square, power, dim=1)
+            for i in T.Parallel(block_M):
+                power[i] = T.rsqrt(power[i] / N + 1e-6)
+            for i, j in T.Parallel(block_M, N):
+                x[i, j] = x[i, j] * power[i] * weight[j]
+            T.copy(x, Y[bx * block_M, 0])
+
+    return main
+
+
+@tilelang.jit(out_idx=[-2, -1])
+def add_rms_norm(M, N, block_M):
+    """The sum of two f16 tensors and its RMSNorm: both are outputs."""
+    shape = (M, N)
+
+    @T.prim_func
+    def main(
+        X: T.Tensor(shape, "float16"),
+        R: T.Tensor(shape, "float16"),
+        W: T.Tensor((N,), "float16"),
+        S: T.Tensor(shape, "float16"),
+        Y: T.Tensor(shape, "float16"),
+    ):
+        with T.Kernel(T.ceildiv(M, block_M), threads=128) as bx:
+            x = T.alloc_fragment((block_M, N), "float32")
+            r = T.alloc_fragment((block_M, N), "float32")
+            weight = T.alloc_fragment((N,), "float32")
+            power = T.alloc_fragment((block_M,), "float32")
+            T.copy(X[bx * block_M, 0], x)
+            T.copy(R[bx * block_M, 0], r)
+            T.copy(W, weight)
+            for i, j in T.Parallel(block_M, N):
+                x[i, j] = x[i, j] + r[i, j]
+            T.copy(x, S[bx * block_M, 0])
+            for i, j in T.Parallel(block_M, N):
+                r[i, j] = x[i, j] * x[i, j]
+            T.reduce_sum(r, power, dim=1)
+            for i in T.Parallel(block_M):
+                power[i] = T.rsqrt(power[i] / N + 1e-6)
+            for i, j in T.Parallel(block_M, N):
+                x[i, j] = x[i, j] * power[i] * weight[j]
+            T.copy(x, Y[bx * block_M, 0])
+
+    return main
+
+
+@tilelang.jit(out_idx=[-1])
 def column_sum(M, N, block_M, block_N, dtype="float32"):
     """Sums over rows, one stripe of columns per program."""
 
@@ -160,8 +253,8 @@ def column_sum(M, N, block_M, block_N, dtype="float32"):
 
 
 @tilelang.jit(out_idx=[-1])
-def attention(heads, length, dim, block_M=64, block_N=64, stages=2):
-    """Flash attention without a mask, one head and one block of rows per program."""
+def attention(heads, length, dim, block_M=64, block_N=64, stages=2, causal=False):
+    """Flash attention, one head and one block of rows per program; `causal`: up to the diagonal."""
     scale = (1.0 / dim) ** 0.5 * 1.44269504
     shape = (heads, length, dim)
 
@@ -189,9 +282,15 @@ def attention(heads, length, dim, block_M=64, block_N=64, stages=2):
             T.fill(out, 0)
             T.fill(total, 0)
             T.fill(top, -T.infinity("float32"))
-            for n in T.Pipelined(T.ceildiv(length, block_N), num_stages=stages):
+            keys = (bx + 1) * block_M if causal else length
+            for n in T.Pipelined(T.ceildiv(keys, block_N), num_stages=stages):
                 T.copy(K[h, n * block_N : (n + 1) * block_N, :], k)
-                T.clear(score)
+                if causal:
+                    for i, j in T.Parallel(block_M, block_N):
+                        above = n * block_N + j > bx * block_M + i
+                        score[i, j] = T.if_then_else(above, -T.infinity("float32"), 0)
+                else:
+                    T.clear(score)
                 T.gemm(q, k, score, transpose_B=True, policy=T.GemmWarpPolicy.FullRow)
                 T.copy(top, top_before)
                 T.reduce_max(score, top, dim=1, clear=False)

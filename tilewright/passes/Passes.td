@@ -4,6 +4,21 @@
 
 include "mlir/Pass/PassBase.td"
 
+def TileFoldExponents : Pass<"tile-fold-exponents", "::mlir::func::FuncOp"> {
+  let summary = "write scaled exponents in the form that the vector unit has";
+  let description = [{
+    Needs: a function in the tile dialect with `tile.parallel`.
+    Guarantees: in the bodies of `tile.parallel`, `exp2(x * c)` is `exp(x * c')` with `c' = c * ln 2`, since the vector unit
+    has no power of two and multiplies for one, and `x * c - y * c` in an exponent is `(x - y) * c`: one multiplication of a
+    whole tile less. Only f32.
+    Rounding-changing: the exponent is rounded once less, and the constant's product with ln 2 once. Left out with `strict`.
+    Leaves alone: exponents that are no product with a constant.
+
+    Example: test/passes/tile-fold-exponents.mlir.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
 def TileVectorizeParallel : Pass<"tile-vectorize-parallel", "::mlir::func::FuncOp"> {
   let summary = "rewrite tile.parallel into whole-tile ops";
   let description = [{
@@ -150,6 +165,40 @@ def TileSplitCores : Pass<"tile-split-cores", "::mlir::func::FuncOp"> {
     Example: test/passes/tile-split-cores.mlir.
   }];
   let dependentDialects = ["::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
+def TileFuseTurns : Pass<"tile-fuse-turns", "::mlir::func::FuncOp"> {
+  let summary = "do several turns of an online softmax as one, over more columns";
+  let description = [{
+    Needs: tile-split-cores.
+    Guarantees: a loop whose turns are scores, a step of an online softmax and a product of the weights (proved by symbolic
+    evaluation, see OnlineSoftmax.h) does up to 512 columns a turn: scores arrive chunk by chunk in one version of a wider
+    channel, the maximum is taken and the carried sums are rescaled once, and the products of all columns are summed in L0C.
+    Turns that do not fill one follow in the loop as it was. Remarks say what kept turns apart.
+    Rounding-changing: sums are taken in another order, against a maximum over more columns. Left out with `strict`.
+    Leaves alone: other loops.
+
+    Example: test/passes/tile-fuse-turns.mlir.
+  }];
+  let options = [Option<"chip", "chip", "std::string", "\"910b3\"", "name of a chip file">,
+                 Option<"turns", "turns", "int64_t", "0", "turns to fuse; 0 lets the pass decide">];
+  let dependentDialects = ["::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def TileSliceRows : Pass<"tile-slice-rows", "::mlir::func::FuncOp"> {
+  let summary = "do the vector work of a mixed kernel in slices of rows, so that its tiles fit";
+  let description = [{
+    Needs: tile-split-cores.
+    Guarantees: vector statements that follow each other become a loop over slices of their rows where their tiles would not
+    fit UB in two slots, or not at all. Tiles used in one such loop hold a slice; others get a dimension in front, a slice in
+    each place. Waits and acquires come before the loop, releases behind it.
+    Leaves alone: launches without cube work (tile-split-rows cuts their blocks), kernels whose rows are mixed.
+
+    Example: test/passes/tile-slice-rows.mlir.
+  }];
+  let options = [Option<"chip", "chip", "std::string", "\"910b3\"", "name of a chip file">,
+                 Option<"slices", "slices", "int64_t", "0", "number of slices; 0 lets the pass decide">];
+  let dependentDialects = ["::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
 def TileSplitRows : Pass<"tile-split-rows", "::mlir::func::FuncOp"> {

@@ -10,11 +10,13 @@ using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::passes;
 
-/// Plain forms: scalar loops; blocks as written, of cube and of vector work; K steps as written;
-/// one vector core; one slot a tile; no late stages; barriers everywhere.
+/// Plain forms: exponents as written; scalar loops; blocks as written, of cube and of vector work;
+/// K steps as written; turns as written; all rows at once; one vector core; one slot a tile; no
+/// late stages; barriers everywhere.
 const std::vector<std::string> &passes::switchNames() {
   static const std::vector<std::string> names = {
-      "vectorize", "join", "batch", "fuse-k", "order", "split-rows", "pipeline", "skew", "sync"};
+      "exponents",  "vectorize",  "join",       "batch",    "fuse-k", "order",
+      "fuse-turns", "slice-rows", "split-rows", "pipeline", "skew",   "sync"};
   return names;
 }
 
@@ -29,6 +31,8 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
     stages.push_back({name.str(), [create](OpPassManager &manager) { manager.addPass(create()); }});
   };
 
+  if (options.has("exponents") && !options.strict)
+    onFunctions("tile-fold-exponents", [] { return createTileFoldExponents(); });
   onFunctions("tile-vectorize-parallel", [plain = !options.has("vectorize")] {
     return createTileVectorizeParallel(TileVectorizeParallelOptions{plain});
   });
@@ -53,6 +57,14 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
     onFunctions("tile-order-blocks", [] { return createTileOrderBlocks(); });
   onFunctions("tile-materialize-zero", [] { return createTileMaterializeZero(); });
   onFunctions("tile-split-cores", [] { return createTileSplitCores(); });
+  if (options.has("fuse-turns") && !options.strict)
+    onFunctions("tile-fuse-turns", [chip = options.chip] {
+      return createTileFuseTurns(TileFuseTurnsOptions{chip, 0});
+    });
+  if (options.has("slice-rows"))
+    onFunctions("tile-slice-rows", [chip = options.chip] {
+      return createTileSliceRows(TileSliceRowsOptions{chip, 0});
+    });
   if (options.has("split-rows"))
     onFunctions("tile-split-rows", [chip = options.chip, parts = options.parts] {
       return createTileSplitRows(TileSplitRowsOptions{chip, parts});

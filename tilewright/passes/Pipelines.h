@@ -44,7 +44,7 @@ const std::vector<std::string> &switchNames();
 
 /// The only ordered list of passes: from tile as built to npu, planned and synchronised, which is
 /// what is simulated and exported. Everything keeps the interpreter's result bit for bit but
-/// tile-place-accumulators, the last stage that may change rounding.
+/// tile-fold-exponents, tile-place-accumulators and tile-fuse-turns.
 std::vector<Stage> stagesFor(const PipelineOptions &options);
 
 /// Registers the whole path as `--tilewright-pipeline`.

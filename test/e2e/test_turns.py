@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Turns of an online softmax that become one, slices of rows, and loops that only look like one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tilewright as tilelang
+import tilewright.language as T
+
+from harness import check, compile_kernel, randn, setting
+from kernels import attention, attention_reference
+
+
+def applied(kernel, inputs, stage, **fixed):
+    """Messages of an automatic stage: (applied, missed)."""
+    found = compile_kernel(kernel, inputs, fixed, level=2)
+    remarks = [r for r in found.remarks if r["stage"] == stage]
+    return (
+        [r["message"] for r in remarks if r["kind"] == "applied"],
+        [r["message"] for r in remarks if r["kind"] == "missed"],
+    )
+
+
+# 16 turns fuse evenly; 17 and 19 leave one and three for the loop as it was; causal loops have a run-time length.
+@pytest.mark.parametrize("keys", [512, 544, 608])
+@pytest.mark.parametrize("causal", [False, True])
+def test_fused_turns(keys, causal):
+    inputs = [randn((1, keys, 32), seed=1), randn((1, keys, 32), seed=2), randn((1, keys, 32), seed=3)]
+    fixed = {"heads": 1, "block_q": 32, "block_k": 32, "causal": causal, "stages": 2}
+    done, _ = applied(attention, inputs, "tile-fuse-turns", **fixed)
+    assert done and "turns of the online softmax are one" in done[0]
+    check(attention, inputs, attention_reference(causal), rtol=1e-2, atol=4e-3, **fixed)
+
+
+def test_fused_and_sliced():
+    """512 columns of 128 rows: scores and weights only fit UB slice by slice."""
+    inputs = [randn((1, 128, 128), seed=1), randn((1, 8192, 128), seed=2), randn((1, 8192, 128), seed=3)]
+    fixed = {"heads": 1, "block_q": 128, "block_k": 128, "causal": False, "stages": 2}
+    fused, _ = applied(attention, inputs, "tile-fuse-turns", **fixed)
+    sliced, _ = applied(attention, inputs, "tile-slice-rows", **fixed)
+    assert fused and sliced
+    check(attention, inputs, attention_reference(False), rtol=1e-2, atol=4e-3, seeds=1, **fixed)
+
+
+@tilelang.jit
+def almost(Q, K, V, variant):
+    """An online softmax with one thing changed, as `variant` says."""
+    S, L, D = T.const("S, L, D")
+    Q: T.Tensor((S, D), T.float16)
+    K: T.Tensor((L, D), T.float16)
+    V: T.Tensor((L, D), T.float16)
+    O = T.empty((S, D), T.float32)
+    with T.Kernel(T.ceildiv(S, 32), threads=128) as b:
+        q = T.alloc_shared((32, D), T.float16)
+        k = T.alloc_shared((32, D), T.float16)
+        v = T.alloc_shared((32, D), T.float16)
+        score = T.alloc_fragment((32, 32), T.float32)
+        weight = T.alloc_shared((32, 32), T.float16)
+        out = T.alloc_fragment((32, D), T.float32)
+        top = T.alloc_fragment((32,), T.float32)
+        before = T.alloc_fragment((32,), T.float32)
+        shrink = T.alloc_fragment((32,), T.float32)
+        part = T.alloc_fragment((32,), T.float32)
+        total = T.alloc_fragment((32,), T.float32)
+        T.copy(Q[b * 32, 0], q)
+        T.clear(out)
+        T.clear(total)
+        T.fill(top, -1e30)
+        for n in T.serial(T.ceildiv(L, 32)):
+            T.copy(K[n * 32, 0], k)
+            T.clear(score)
+            T.gemm(q, k, score, transpose_B=True)
+            T.copy(top, before)
+            T.reduce_max(score, top, dim=1, clear=False)
+            for i in T.Parallel(32):
+                shrink[i] = T.exp((before[i] - top[i]) * (0.5 if variant == "rate" else 0.25))
+            for i, j in T.Parallel(32, 32):
+                score[i, j] = T.exp((score[i, j] - top[i]) * 0.25)
+            if variant == "product":
+                for i, j in T.Parallel(32, 32):
+                    score[i, j] = score[i, j] * score[i, j]
+            T.reduce_sum(score, part, dim=1)
+            T.copy(score, weight)
+            for i in T.Parallel(32):
+                if variant == "unscaled":
+                    total[i] = total[i] + part[i]
+                else:
+                    total[i] = total[i] * shrink[i] + part[i]
+            for i, j in T.Parallel(32, D):
+                if variant == "axis":
+                    out[i, j] *= shrink[j]
+                else:
+                    out[i, j] *= shrink[i]
+            if variant == "turn":
+                for i in T.Parallel(32):
+                    total[i] = total[i] + n
+            T.copy(V[n * 32, 0], v)
+            T.gemm(weight, v, out)
+        for i, j in T.Parallel(32, D):
+            out[i, j] /= total[i]
+        T.copy(out, O[b * 32, 0])
+    return O
+
+
+def almost_reference(variant):
+    """Turn by turn, in f32."""
+
+    def run(Q, K, V):
+        q, k, v = (x.astype(np.float32) for x in (Q, K, V))
+        out, total = np.zeros((len(q), q.shape[1])), np.zeros(len(q))
+        top = np.full(len(q), -1e30)
+        for n in range(len(k) // 32):
+            part = slice(32 * n, 32 * n + 32)
+            score = q @ k[part].T
+            before, top = top, np.maximum(top, score.max(1))
+            shrink = np.exp((before - top) * (0.5 if variant == "rate" else 0.25))
+            weight = np.exp((score - top[:, None]) * 0.25)
+            if variant == "product":
+                weight = weight * weight
+            total = total * (1 if variant == "unscaled" else shrink) + weight.sum(1)
+            if variant == "axis":
+                out = (out.reshape(-1, 32, q.shape[1]) * shrink.reshape(-1, 1, 32)).reshape(out.shape)
+            else:
+                out = out * shrink[:, None]
+            if variant == "turn":
+                total = total + n
+            out = out + weight.astype(np.float16).astype(np.float32) @ v[part]
+        return out / total[:, None]
+
+    return run
+
+
+@pytest.mark.parametrize("variant", ["", "rate", "product", "unscaled", "axis", "turn"])
+def test_what_only_looks_like_it(variant):
+    """Only the true recurrence is fused; the others stay as written and come out right."""
+    inputs = [randn((64, 32), seed=1), randn((512, 32), seed=2), randn((512, 32), seed=3)]
+    done, missed = applied(almost, inputs, "tile-fuse-turns", variant=variant)
+    assert bool(done) == (variant == ""), (done, missed)
+    assert bool(missed) == (variant != ""), (done, missed)
+    check(almost, inputs, almost_reference(variant), rtol=2e-2, atol=4e-3, variant=variant)
+
+
+def test_strict_keeps_turns():
+    inputs = [randn((1, 512, 32), seed=s) for s in (1, 2, 3)]
+    fixed = {"heads": 1, "block_q": 32, "block_k": 32, "causal": False, "stages": 2}
+    with setting(strict=1):
+        done, _ = applied(attention, inputs, "tile-fuse-turns", **fixed)
+    assert not done
