@@ -59,8 +59,8 @@ KERNELS: dict[str, Any] = {
     ),
     "attention_causal": (
         lambda: attention,
-        [(11, 128, 32), (11, 128, 32), (11, 128, 32)],
-        {"heads": 11, "block_q": 32, "block_k": 32, "causal": True, "stages": 2},
+        [(3, 512, 32), (3, 512, 32), (3, 512, 32)],
+        {"heads": 3, "block_q": 32, "block_k": 32, "causal": True, "stages": 2},
     ),
     "add": (
         lambda: add,

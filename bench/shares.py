@@ -78,7 +78,7 @@ KERNELS: dict[str, tuple[str, Make, float | None, float | None]] = {
 
 
 def pessimistic(chip: str, launch: dict[str, Any], folder: Path) -> Path:
-    """A chip file with every uncertain constant at the end of its range where `launch` is slower."""
+    """A chip file with each uncertain constant at the end of its range where `launch` is slower."""
     root = json.loads((CHIPS / f"{chip}.json").read_text(encoding="utf-8"))
     for effect in launch["sensitivity"]["effects"]:
         low, high = effect["core_us"]

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tile-place-accumulators --tile-place-buffers --tile-materialize-zero -o %t.after.mlir 2> %t.log
 // RUN: FileCheck %s < %t.after.mlir
-// RUN: tilewright-opt %s --tilewright-pipeline -o %t.npu.mlir 2> %t.log
+// RUN: tilewright-opt %s --tilewright-pipeline=disable=fuse-turns -o %t.npu.mlir 2> %t.log
 
 // Tiles that may be read before they are written. Each case is run, too: the simulator poisons memory
 // that nothing has written.

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tile-place-accumulators --tile-place-buffers --tile-materialize-zero --tile-split-cores -o %t.after.mlir 2> %t.log
 // RUN: FileCheck %s < %t.after.mlir
-// RUN: tilewright-opt %s --tilewright-pipeline -o %t.npu.mlir 2> %t.log
+// RUN: tilewright-opt %s --tilewright-pipeline=disable=fuse-turns -o %t.npu.mlir 2> %t.log
 // RUN: tilewright-opt %s --tile-place-accumulators -o %t.ref.mlir 2> %t.log
 
 // Each case is checked as text and run: before the pass, after it, and as the final program, with equal

@@ -24,6 +24,7 @@ struct Compiled {
   bool forceSplitRows = false; ///< see passes::PipelineOptions
   int64_t parts = 0;           ///< likewise
   bool lateStages = true;      ///< likewise
+  bool fusedTurns = true;      ///< likewise
   std::string npuText;         ///< the final module; empty while the module itself is at hand
   std::vector<to_sim::LaunchProgram> launches;
   std::vector<std::vector<LaunchOperand>> operands; ///< per launch

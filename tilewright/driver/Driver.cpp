@@ -113,13 +113,13 @@ static std::vector<passes::PipelineOptions> waysToFit(ModuleOp module,
     (found ? hasProducts : hasOthers) = true;
   });
   std::vector<passes::PipelineOptions> ways;
-  auto add = [&](bool keepSlots, int64_t parts, bool lateStages = true) {
+  auto add = [&](bool keepSlots, int64_t parts) -> passes::PipelineOptions & {
     passes::PipelineOptions way = options;
     way.keepSlots = keepSlots;
     way.parts = parts;
     way.forceSplitRows = parts > 1;
-    way.lateStages = lateStages;
     ways.push_back(way);
+    return ways.back();
   };
   constexpr int64_t kParts[] = {2, 4, 8, 16};
   bool canCut = hasOthers && !llvm::is_contained(options.disable, "split-rows");
@@ -132,14 +132,20 @@ static std::vector<passes::PipelineOptions> waysToFit(ModuleOp module,
   if (canCut)
     for (int64_t parts : kParts)
       add(/*keepSlots=*/false, parts);
+  if (hasProducts && options.has("fuse-turns"))
+    add(/*keepSlots=*/false, 0).fusedTurns = false;
   bool canSkew = hasProducts && options.has("pipeline") && options.has("skew");
+  auto addPlain = [&]() -> passes::PipelineOptions & {
+    passes::PipelineOptions &way = add(/*keepSlots=*/false, 0);
+    way.lateStages = !canSkew;
+    way.fusedTurns = false;
+    return way;
+  };
   if (canCut || canSkew)
-    add(/*keepSlots=*/false, 0, /*lateStages=*/!canSkew);
+    addPlain();
   // Half the rows on each vector core is the last thing that may make the tiles fit.
-  if (hasProducts && !options.has("split-rows")) {
-    add(/*keepSlots=*/false, 0, /*lateStages=*/!canSkew);
-    ways.back().forceSplitRows = true;
-  }
+  if (hasProducts && !options.has("split-rows"))
+    addPlain().forceSplitRows = true;
   return ways;
 }
 
@@ -159,6 +165,7 @@ bool Kernel::Impl::build(DiagnosticCollector &collector) {
   forceSplitRows = pipeline.forceSplitRows;
   parts = pipeline.parts;
   lateStages = pipeline.lateStages;
+  fusedTurns = pipeline.fusedTurns;
   return failedStage.empty() && translate();
 }
 
@@ -207,6 +214,7 @@ bool Kernel::Impl::buildOrLoad(const std::string &chipText, DiagnosticCollector 
       pipeline.forceSplitRows = forceSplitRows;
       pipeline.parts = parts;
       pipeline.lateStages = lateStages;
+      pipeline.fusedTurns = fusedTurns;
       diagnostics = std::move(said);
       final = nullptr;
       cacheUse = CacheUse::Hit;

@@ -172,7 +172,7 @@ def TileFuseTurns : Pass<"tile-fuse-turns", "::mlir::func::FuncOp"> {
   let description = [{
     Needs: tile-split-cores.
     Guarantees: a loop whose turns are scores, a step of an online softmax and a product of the weights (proved by symbolic
-    evaluation, see OnlineSoftmax.h) does up to 512 columns a turn: scores arrive chunk by chunk in one version of a wider
+    evaluation, see OnlineSoftmax.h) does up to 256 columns a turn: scores arrive chunk by chunk in one version of a wider
     channel, the maximum is taken and the carried sums are rescaled once, and the products of all columns are summed in L0C.
     Turns that do not fill one follow in the loop as it was. Remarks say what kept turns apart.
     Rounding-changing: sums are taken in another order, against a maximum over more columns. Left out with `strict`.

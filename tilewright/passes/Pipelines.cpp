@@ -91,10 +91,21 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
   return stages;
 }
 
+namespace {
+
+struct PathOptions : PassPipelineOptions<PathOptions> {
+  ListOption<std::string> disable{*this, "disable", llvm::cl::desc("stages to leave out or plain")};
+};
+
+} // namespace
+
 void passes::registerPipelines() {
-  PassPipelineRegistration<>("tilewright-pipeline", "the whole path, from tile as built to npu",
-                             [](OpPassManager &manager) {
-                               for (const Stage &stage : stagesFor(PipelineOptions()))
-                                 stage.add(manager);
-                             });
+  PassPipelineRegistration<PathOptions>(
+      "tilewright-pipeline", "the whole path, from tile as built to npu",
+      [](OpPassManager &manager, const PathOptions &given) {
+        PipelineOptions options;
+        options.disable.assign(given.disable.begin(), given.disable.end());
+        for (const Stage &stage : stagesFor(options))
+          stage.add(manager);
+      });
 }

@@ -24,11 +24,13 @@ struct PipelineOptions {
   int64_t parts = 0;
   bool keepSlots = false; ///< fail rather than take the second slot from a tile in UB
   bool lateStages = true; ///< false: what tile-skew-stages keeps for late stages does not fit
+  bool fusedTurns = true; ///< false: the tiles of tile-fuse-turns do not fit
 
   bool has(llvm::StringRef stage) const {
     bool wanted =
         optLevel > 0 || (forceSplitRows && (stage == "split-rows" || stage == "vectorize"));
     wanted &= lateStages || stage != "skew";
+    wanted &= fusedTurns || stage != "fuse-turns";
     return wanted && std::find(disable.begin(), disable.end(), stage) == disable.end();
   }
 };
@@ -47,7 +49,7 @@ const std::vector<std::string> &switchNames();
 /// tile-fold-exponents, tile-place-accumulators and tile-fuse-turns.
 std::vector<Stage> stagesFor(const PipelineOptions &options);
 
-/// Registers the whole path as `--tilewright-pipeline`.
+/// Registers the whole path as `--tilewright-pipeline`, with `disable=` a list of switchNames().
 void registerPipelines();
 
 } // namespace tilewright::passes

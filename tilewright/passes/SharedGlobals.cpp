@@ -73,6 +73,51 @@ bool movesBy(Value value, int64_t extent, tile::LaunchOp launch) {
   return false;
 }
 
+/// The value is a multiple of `extent`.
+bool isMultiple(Value value, int64_t extent) {
+  if (extent == 1)
+    return true;
+  if (auto constant = constantOf(value))
+    return *constant % extent == 0;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    return loop && value == loop.getInductionVar() && isMultiple(loop.getStep(), extent) &&
+           isMultiple(loop.getLowerBound(), extent);
+  }
+  Operation *op = value.getDefiningOp();
+  if (isa<arith::AddIOp, arith::SubIOp>(op))
+    return llvm::all_of(op->getOperands(),
+                        [&](Value operand) { return isMultiple(operand, extent); });
+  if (isa<arith::MulIOp>(op))
+    for (unsigned side : {0u, 1u})
+      if (auto factor = constantOf(op->getOperand(side)))
+        return isMultiple(op->getOperand(1 - side), extent / std::gcd(extent, *factor));
+  return false;
+}
+
+/// The terms of a sum that are no multiples of `extent`.
+void collectTerms(Value value, int64_t extent, SmallVectorImpl<Value> &terms) {
+  if (!value || isMultiple(value, extent))
+    return;
+  if (auto sum = value.getDefiningOp<arith::AddIOp>()) {
+    collectTerms(sum.getLhs(), extent, terms);
+    collectTerms(sum.getRhs(), extent, terms);
+    return;
+  }
+  terms.push_back(value);
+}
+
+/// Two boxes of `extent` at these places are the same or apart: the places differ by a multiple of
+/// it, as long as one block runs.
+bool areAligned(Value a, Value b, int64_t extent, tile::LaunchOp launch) {
+  SmallVector<Value> left, right;
+  collectTerms(a, extent, left);
+  collectTerms(b, extent, right);
+  return left.size() == right.size() && llvm::all_of_zip(left, right, [&](Value x, Value y) {
+           return isSameExpression(x, y) && isFixed(x, launch);
+         });
+}
+
 bool isDisjoint(const Use &a, const Use &b) {
   auto left = a.offset ? rangeOf(a.offset) : Bounds{0, 0};
   auto right = b.offset ? rangeOf(b.offset) : Bounds{0, 0};
@@ -108,8 +153,10 @@ bool isPrivate(const Use &a, const Use &b, bool isOnlyWritten, tile::LaunchOp la
     return true; // of uncut tiles the first core stores alone
   if (a.dim < 0 || a.dim != b.dim)
     return false;
-  if (a.extent == b.extent && isSameExpression(a.offset, b.offset))
-    return movesBy(a.offset, a.extent, launch);
+  if (a.extent == b.extent &&
+      ((isSameExpression(a.offset, b.offset) && movesBy(a.offset, a.extent, launch)) ||
+       areAligned(a.offset, b.offset, a.extent, launch)))
+    return true;
   return isOnlyWritten && isDisjoint(a, b);
 }
 

@@ -26,11 +26,6 @@ constexpr int64_t kSlots = 2;       ///< of tiles that move, so that moves and w
 /// Elements of the largest tile of a slice: shorter instructions pay for their start.
 constexpr int64_t kLeastElements = 8192;
 
-bool isOn(Operation *op, Core core) {
-  auto attribute = op->getAttrOfType<CoreAttr>(kCoreAttr);
-  return attribute && attribute.getValue() == core;
-}
-
 /// Cuts one class of dimensions of a launch into slices.
 ///
 /// Vector statements that follow each other without handing anything over are a run, and become a

@@ -168,6 +168,11 @@ void passes::growSize(Operation *op, unsigned box, unsigned dim, int64_t factor)
   sizes[at].set(builder.create<arith::ConstantIndexOp>(op->getLoc(), size * factor));
 }
 
+bool passes::isOn(Operation *op, Core core) {
+  auto given = op->getAttrOfType<tile::CoreAttr>(tile::kCoreAttr);
+  return given && given.getValue() == core;
+}
+
 bool passes::runsAtLeastOnce(scf::ForOp loop) {
   auto lower = constantOf(loop.getLowerBound()), upper = constantOf(loop.getUpperBound());
   return lower && upper && *lower < *upper;

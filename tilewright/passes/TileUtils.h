@@ -61,6 +61,9 @@ bool writesInOnePlace(tile::LaunchOp launch);
 /// Multiplies the constant size of dimension `dim` of box `box` of a copy or product.
 void growSize(mlir::Operation *op, unsigned box, unsigned dim, int64_t factor);
 
+/// True for work that tile-split-cores gave to that kind of core.
+bool isOn(mlir::Operation *op, Core core);
+
 /// True for a loop that runs at least once for sure.
 bool runsAtLeastOnce(mlir::scf::ForOp loop);
 
