@@ -28,7 +28,6 @@ namespace {
 
 constexpr int64_t kLine = 512; ///< alignment of L1, L0C and the workspace
 constexpr int64_t kBlock = 32; ///< alignment of UB
-constexpr int64_t kBrief = 1;  ///< eighths of a turn's work that a slot is taken for
 constexpr int64_t kBankPeriod =
     512; ///< two UB sources are free of conflicts 256 bytes apart, modulo this
 
@@ -296,10 +295,7 @@ private:
                  << tile.alloc.getName() << "' has a size that is not known when the "
                  << "kernel is compiled; give it a constant shape";
       int64_t needed = place(tiles, memory, function);
-      bool fits = needed <= memory.capacity;
-      if (fits && isTied(tiles, function) && dropSlots(tiles, memory, needed, kBrief))
-        continue; // a second slot that is hardly used costs more than it gives
-      if (fits) {
+      if (needed <= memory.capacity) {
         for (Tile &tile : tiles)
           tile.alloc.setAddress(tile.address);
         return success();
@@ -352,8 +348,11 @@ private:
     return least;
   }
 
-  /// Tiles that the movers touch.
-  static llvm::DenseSet<Value> movedIn(func::FuncOp function) {
+  /// Takes tiles out of the sharing again for as long as all fit: each one that shares nothing is
+  /// one that no other has to wait for. First those that the movers touch, which would tie the
+  /// movers to the vector unit; small ones before large ones.
+  static void keepApart(MutableArrayRef<Tile> tiles, const Memory &memory, func::FuncOp function,
+                        int64_t &peak) {
     llvm::DenseSet<Value> moved;
     function.walk([&](AccessInterface access) {
       auto pipes = dyn_cast<npu::PipeInterface>(access.getOperation());
@@ -362,38 +361,6 @@ private:
             pipe == npu::Pipe::MTE2 || pipe == npu::Pipe::MTE3)
           moved.insert(access.getBox(i).buffer);
     });
-    return moved;
-  }
-
-  /// True when tiles of one loop share memory and the movers touch one of them: their next move
-  /// waits for work on the other.
-  static bool isTied(MutableArrayRef<Tile> tiles, func::FuncOp function) {
-    llvm::DenseSet<Value> moved = movedIn(function);
-    auto loopOf = [](npu::AllocOp alloc) {
-      scf::ForOp loop;
-      for (Operation *user : alloc->getUsers())
-        if (auto parent = user->getParentOfType<scf::ForOp>(); parent && !loop)
-          loop = parent;
-      while (loop && !llvm::all_of(alloc->getUsers(),
-                                   [&](Operation *user) { return loop->isAncestor(user); }))
-        loop = loop->getParentOfType<scf::ForOp>();
-      return loop;
-    };
-    for (auto [index, a] : llvm::enumerate(tiles))
-      for (Tile &b : tiles.drop_front(index + 1))
-        if (a.address < b.address + b.bytes && b.address < a.address + a.bytes &&
-            (moved.contains(a.alloc.getResult()) || moved.contains(b.alloc.getResult())) &&
-            loopOf(a.alloc) == loopOf(b.alloc))
-          return true;
-    return false;
-  }
-
-  /// Takes tiles out of the sharing again for as long as all fit: each one that shares nothing is
-  /// one that no other has to wait for. First those that the movers touch, which would tie the
-  /// movers to the vector unit; small ones before large ones.
-  static void keepApart(MutableArrayRef<Tile> tiles, const Memory &memory, func::FuncOp function,
-                        int64_t &peak) {
-    llvm::DenseSet<Value> moved = movedIn(function);
     SmallVector<unsigned> order(tiles.size());
     std::iota(order.begin(), order.end(), 0u);
     auto key = [&](unsigned i) {
@@ -447,10 +414,8 @@ private:
   /// The rung before an error: the largest tile with more than two slots keeps half of them. Once
   /// there is none, a tile with two keeps one: the second slot lets moves run beside the work on
   /// the tile, so the one that is taken the shortest goes first, and with `keep-slots` none in UB
-  /// that is taken for more than half of a turn's work. Only slots that are taken for at most
-  /// `most` eighths of it. False without such a tile.
-  bool dropSlots(MutableArrayRef<Tile> tiles, const Memory &memory, int64_t needed,
-                 int64_t most = 8) {
+  /// that is taken for more than half of a turn's work. False without such a tile.
+  bool dropSlots(MutableArrayRef<Tile> tiles, const Memory &memory, int64_t needed) {
     Tile *cheapest = nullptr;
     std::tuple<bool, int64_t, int64_t> least;
     for (Tile &tile : tiles) {
@@ -458,8 +423,7 @@ private:
         continue;
       bool isSecond = tile.alloc.getSlots() == 2;
       int64_t eighths = isSecond ? heldEighths(tile.alloc) : 0;
-      if (eighths > most || (!isSecond && most < 8) ||
-          (keepSlots && memory.space == npu::Space::UB && eighths > 4))
+      if (keepSlots && memory.space == npu::Space::UB && eighths > 4)
         continue;
       std::tuple cost(isSecond, eighths, -tile.bytes);
       if (!cheapest || cost < least) {
