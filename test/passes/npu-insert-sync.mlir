@@ -61,10 +61,10 @@ func.func @load_store_use(%A: !gm, %B: !gm) attributes {npu.core = #core} {
 // CHECK-NEXT: npu.mmad
 // CHECK-NEXT: npu.set_flag <MTE1> to <MTE2> id 0 rotate %a
 // CHECK-NEXT: }
-// CHECK-NEXT: npu.set_flag <M> to <FIX> id 0 rotate %c {{.*}}{unit}
+// CHECK-NEXT: npu.set_flag <M> to <FIX> id 0 rotate %c
 // CHECK-NEXT: npu.wait_flag <M> to <FIX> id 0 rotate %c
 // CHECK-NEXT: npu.fixpipe
-// CHECK-NEXT: npu.set_flag <FIX> to <M> id 0 rotate %c {{.*}}{unit}
+// CHECK-NEXT: npu.set_flag <FIX> to <M> id 0 rotate %c
 // CHECK-NEXT: }
 // CHECK-NEXT: npu.wait_flag <MTE1> to <MTE2> id 0
 // CHECK-NEXT: npu.wait_flag <MTE1> to <MTE2> id 1

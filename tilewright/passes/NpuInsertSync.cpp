@@ -27,9 +27,7 @@ public:
   void write() {
     // Positions name ops that are there now, so look all of them up before the first insertion.
     for (const Flag &flag : solver.flags) {
-      if (isUnit(flag))
-        units.insert(&flag);
-      add(flag.block, placeOfSet(flag.from), flag.from + 1, [&] { createSet(flag); });
+      add(flag.block, placeOfSet(flag.from), flag.from + 1, [&, flag] { createSet(flag); });
       add(flag.block, placeOfWait(flag.to), flag.to, [&, flag] { createWait(flag); });
     }
     for (const Barrier &barrier : solver.barriers)
@@ -70,36 +68,6 @@ private:
   OpBuilder builder;
   Location loc = builder.getUnknownLoc();
   std::vector<Item> items;
-  llvm::DenseSet<const Flag *> units; ///< whose pipes follow each other block by block
-
-  /// The instruction of `pipe` that runs last, or first, in the op at a position of a block.
-  Operation *instructionAt(const Flag &flag, int position, Pipe pipe, bool isLast) {
-    Block *block = table.blocks()[flag.block].block;
-    if (position < 0 || position >= int(block->getOperations().size()))
-      return nullptr;
-    Operation *found = nullptr;
-    std::next(block->begin(), position)->walk([&](Operation *op) {
-      if (isa<MmadOp, FixpipeOp>(op) && (pipe == Pipe::M) == isa<MmadOp>(op) && (isLast || !found))
-        found = op;
-    });
-    return found;
-  }
-
-  /// True when the cube and the fixpipe hand one whole sum to each other, so that the hardware's
-  /// unit flag orders them by its blocks: what writes a block waits for what read it, and the other
-  /// way round.
-  bool isUnit(const Flag &flag) {
-    bool toFix = flag.source == Pipe::M && flag.target == Pipe::FIX;
-    if (!toFix && (flag.source != Pipe::FIX || flag.target != Pipe::M))
-      return false;
-    Operation *from = instructionAt(flag, flag.from, flag.source, /*isLast=*/true);
-    Operation *to = instructionAt(flag, flag.to, flag.target, /*isLast=*/false);
-    if (!from || !to)
-      return false;
-    Box written = cast<MmadOp>(toFix ? from : to).getBox(0);
-    Box read = cast<FixpipeOp>(toFix ? to : from).getBox(1);
-    return written.buffer == read.buffer && coversBuffer(written) && coversBuffer(read);
-  }
 
   void add(unsigned block, int place, int before, std::function<void()> create) {
     Block *where = table.blocks()[block].block;
@@ -117,8 +85,7 @@ private:
     return flag.rotate < 0 ? Value() : table.buffers()[flag.rotate].value;
   }
   void createSet(const Flag &flag) {
-    auto set = builder.create<SetFlagOp>(loc, flag.source, flag.target, flag.id, bufferOf(flag));
-    set.setUnit(units.contains(&flag));
+    builder.create<SetFlagOp>(loc, flag.source, flag.target, flag.id, bufferOf(flag));
   }
   void createWait(const Flag &flag) {
     builder.create<WaitFlagOp>(loc, flag.source, flag.target, flag.id, bufferOf(flag));

@@ -464,10 +464,10 @@ double castCycles(const Machine &chip, const ResolvedView &dst, const ResolvedVi
 
 /// A reduction: dimensions of the destination with stride 0 are combined.
 /// Outer dimensions are added up row by row in a tree. Along the inner one, a row is first folded
-/// to one repeat of 256 bytes by element-wise passes. Then sums in f32 take two block reductions,
-/// 64 lanes to 8 to 1, each a tree of neighbours as support/Reduce.h wants; other functions one
-/// whole-repeat reduction per row (7 cycles each), or go on folding down to one element where
-/// there is no such instruction.
+/// to one repeat of 256 bytes by element-wise passes. Then sums of many rows in f32 take two
+/// block reductions, 64 lanes to 8 to 1, each a tree of neighbours as support/Reduce.h wants;
+/// others one whole-repeat reduction per row (7 cycles each), or go on folding down to one element
+/// where there is no such instruction.
 double reduceCycles(const Machine &chip, const ResolvedOp &op) {
   const ResolvedView &dst = op.operands[0], &src = op.operands[1];
   if (isWide(src.type))
@@ -511,13 +511,16 @@ double reduceCycles(const Machine &chip, const ResolvedOp &op) {
         std::ceil(std::log2(static_cast<double>(std::min<int64_t>(inner, repeatBytes / width))));
     const bool isWideSum = (fn == ReduceFn::Sum || fn == ReduceFn::AbsSum) &&
                            (src.type == DType::F32 || src.type == DType::BF16);
-    if (isWideSum && inner * width % repeatBytes == 0) {
-      const double block = chip.vecCycles("reduce_block", 4);
-      const int64_t blocks = kept * (repeatBytes / chip.ubAlign);
-      charge(block, static_cast<double>(kept), 1);
-      charge(block, static_cast<double>(ceilDiv(blocks * width, repeatBytes)), 1);
-    } else if (whole)
-      charge(chip.vecCycles("reduce", static_cast<unsigned>(width)), static_cast<double>(kept), 1);
+    const int64_t blocks = kept * (repeatBytes / chip.ubAlign);
+    const double last = static_cast<double>(ceilDiv(blocks * width, repeatBytes));
+    const double block = chip.vecCycles("reduce_block", static_cast<unsigned>(width));
+    const double rows = chip.vecCycles("reduce", static_cast<unsigned>(width));
+    const double start = chip.vecFixed + chip.vecBarrierTail;
+    if (isWideSum && inner * width % repeatBytes == 0 &&
+        block * (static_cast<double>(kept) + last) + start < rows * static_cast<double>(kept))
+      charge(block, static_cast<double>(kept) + last, 2);
+    else if (whole)
+      charge(rows, static_cast<double>(kept), 1);
     else
       charge(cyc, static_cast<double>(kept) * steps, steps);
   }
