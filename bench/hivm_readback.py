@@ -111,7 +111,7 @@ class Reader:
     def compare(self, kernel: Any, given: list[Any], chip: str) -> str:
         keep: list[Any] = []
         ours, theirs = copied(given, keep), copied(given, keep)
-        reference = kernel.core.run(ours, time=True)
+        reference = kernel.core.run(ours, time=True, check=True)
         if not reference["ok"]:  # a kernel that is to stop
             return ""
         cycles = [launch["cycles"] for launch in reference["launches"]]
@@ -136,7 +136,7 @@ class Reader:
             )
             if not report["ok"]:
                 return f"stopped: {report['error'].splitlines()[0]}"
-            if report["findings"]:
+            if report["findings"] and not reference["findings"]:
                 finding = report["findings"][0]
                 return f"finding: {finding['kind']}: {finding['message']}"[:120]
             found += [launch["cycles"] for launch in report["launches"]]

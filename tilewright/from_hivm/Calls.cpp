@@ -56,7 +56,9 @@ LogicalResult Reader::call(func::CallOp op) {
       return refuse(op, "a store with an atomic that is not known");
     return store(op, operands[0], operands[1], kAtomics[atomic]);
   }
-  if (StringRef types = name; types.consume_front("fixpipe_nz2nd_") && operands.size() >= 4) {
+  if (StringRef types = name;
+      (types.consume_front("fixpipe_nz2nd_") || types.consume_front("fixpipe_normal_")) &&
+      operands.size() >= 4) {
     bool isPlain = llvm::any_of(ArrayRef<StringRef>{"float_to_float", "float_to_half",
                                                     "float_to_bfloat16_t", "int32_t_to_int32_t"},
                                 [&](StringRef pair) { return types.starts_with(pair); });

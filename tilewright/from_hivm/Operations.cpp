@@ -25,8 +25,8 @@ std::optional<Fn> from_hivm::functionOf(StringRef name) {
       .Case("vsub", Fn::Sub)
       .Case("vmul", Fn::Mul)
       .Case("vdiv", Fn::Div)
-      .Case("vmax", Fn::Max)
-      .Case("vmin", Fn::Min)
+      .Case("vmax", Fn::MaxNum) // of a NaN and a number, as T.max has it
+      .Case("vmin", Fn::MinNum)
       .Case("vand", Fn::And)
       .Case("vor", Fn::Or)
       .Case("vxor", Fn::Xor)

@@ -43,6 +43,7 @@ SmallVector<Value> Emitter::changedIn(Operation *op) {
 
 LogicalResult Emitter::block(Block &body) {
   usesScratch = true;
+  isSettled = false;
   for (Operation &inner : body) {
     loc = inner.getLoc();
     for (npu::AllocOp buffer : sunk.lookup(&inner))
@@ -52,6 +53,7 @@ LogicalResult Emitter::block(Block &body) {
       return failure();
   }
   usesScratch = true;
+  isSettled = false;
   return success();
 }
 

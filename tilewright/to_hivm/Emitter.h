@@ -122,6 +122,7 @@ private:
   llvm::SmallVector<int64_t, 4> domainBounds; ///< and what they are at most
   bool wroteVector = false;                   ///< within the op at hand
   bool tookScratch = false;                   ///< the op at hand has temporaries of ours
+  bool isSettled = false;                     ///< behind a barrier of all pipes
   bool padsRows = false;                      ///< whose rows begin at 32-byte blocks
   bool usesScratch = true; ///< hidden temporaries may be in use: no barrier since
   LogicalResult vector(Operation *op);

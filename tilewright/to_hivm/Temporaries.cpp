@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace tilewright;
@@ -33,12 +34,22 @@ Operation *userOf(Value value) {
   return nullptr;
 }
 
-bool isBarrier(Operation *op) {
-  return op && op->getName().getStringRef() == "hivm.hir.pipe_barrier";
+bool isBarrier(Operation *op) { return op->getName().getStringRef() == "hivm.hir.pipe_barrier"; }
+
+/// Between `user` and whatever ran before it with temporaries, one of `others`, is a barrier.
+bool isApart(Operation *user, const llvm::DenseSet<Operation *> &others) {
+  for (Operation *op = user->getPrevNode(); op; op = op->getPrevNode()) {
+    if (isBarrier(op))
+      return true;
+    if (others.contains(op) || op->getNumRegions() > 0)
+      return false;
+  }
+  return isa<func::FuncOp>(user->getParentOp()); // else the turn before
 }
 
 /// Replaces the allocations of a function by places behind its plan; an error text if they do not
-/// fit. Those of one instruction follow each other; an instruction starts anew, behind a barrier.
+/// fit. Those of one instruction follow each other; an instruction starts anew, behind a barrier if
+/// another had temporaries before.
 std::string place(func::FuncOp function) {
   auto free = function->getAttrOfType<DenseI64ArrayAttr>(kFreeAttr);
   if (!free)
@@ -46,6 +57,9 @@ std::string place(func::FuncOp function) {
   auto space = hivm::WordAttr::get(function.getContext(), "address_space", "ub");
   SmallVector<memref::AllocOp> allocs;
   function.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
+  llvm::DenseSet<Operation *> users;
+  for (memref::AllocOp alloc : allocs)
+    users.insert(userOf(alloc));
   llvm::DenseMap<Operation *, int64_t> ends;
   for (memref::AllocOp alloc : allocs) {
     auto type = alloc.getType();
@@ -65,7 +79,7 @@ std::string place(func::FuncOp function) {
              std::to_string(bytes) + " bytes of UB, the plan leaves " +
              std::to_string(free[1] - address);
     OpBuilder builder(alloc);
-    if (isFirst && !isBarrier(user->getPrevNode())) {
+    if (isFirst && !isApart(user, users)) {
       builder.setInsertionPoint(user);
       OperationState barrier(alloc.getLoc(), "hivm.hir.pipe_barrier");
       auto pipe = hivm::WordAttr::get(function.getContext(), "pipe", "PIPE_V");

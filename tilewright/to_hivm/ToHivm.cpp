@@ -31,6 +31,7 @@ NamedAttribute Emitter::array(StringRef name, ArrayRef<int64_t> values) {
 /// Appends an operation `hivm.hir.<name>`.
 Operation *Emitter::emit(StringRef name, ValueRange operands, ArrayRef<NamedAttribute> attributes,
                          ArrayRef<int32_t> segments, TypeRange results) {
+  isSettled = false;
   OperationState op(loc, ("hivm.hir." + name).str());
   op.addOperands(operands);
   op.addTypes(results);

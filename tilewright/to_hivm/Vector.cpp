@@ -53,24 +53,51 @@ static bool mayUseScratch(StringRef name, ArrayRef<NamedAttribute> attributes) {
                                           name);
 }
 
+/// Instructions that the other compiler makes loops of the scalar unit from: arithmetic of 64-bit
+/// integers, and scans along rows.
+static bool runsOnScalarUnit(StringRef name, ArrayRef<Value> operands,
+                             ArrayRef<NamedAttribute> attributes) {
+  if (llvm::is_contained({"vabs", "vadd", "vsub", "vmul", "vdiv", "vmax", "vmin", "vshl", "vshr"},
+                         name))
+    return llvm::any_of(operands, [](Value operand) {
+      auto memref = dyn_cast<MemRefType>(operand.getType());
+      return memref && memref.getElementType().isInteger(64);
+    });
+  for (NamedAttribute attribute : attributes)
+    if (attribute.getName() == "cum_dims")
+      return cast<DenseI64ArrayAttr>(attribute.getValue())[0] + 1 ==
+             cast<MemRefType>(operands.back().getType()).getRank();
+  return false;
+}
+
 void Emitter::emitVector(StringRef name, ArrayRef<Vec> sources, Vec dst,
                          ArrayRef<NamedAttribute> attributes, ArrayRef<int32_t> segments) {
+  SmallVector<Value> operands =
+      llvm::map_to_vector(sources, [](const Vec &vec) { return vec.value; });
+  operands.push_back(dst.value);
   bool needsScratch = tookScratch || mayUseScratch(name, attributes);
-  if (frame.hasFlags() && (wroteVector || (needsScratch && usesScratch))) {
-    emit("pipe_barrier", {}, word("pipe", "pipe", "PIPE_V"));
+  bool isScalar = frame.hasFlags() && runsOnScalarUnit(name, operands, attributes);
+  auto barrier = [&](StringRef pipe) { emit("pipe_barrier", {}, word("pipe", "pipe", pipe)); };
+  if (isScalar) {
+    if (!isSettled)
+      barrier("PIPE_ALL");
+  } else if (frame.hasFlags() && (wroteVector || (needsScratch && usesScratch))) {
+    barrier("PIPE_V");
     usesScratch = false;
   }
   wroteVector = true;
   // Unplanned, a temporary may take the place of any tile that only the vector unit uses.
   usesScratch |= needsScratch || !frame.isPlanned();
-  SmallVector<Value> operands =
-      llvm::map_to_vector(sources, [](const Vec &vec) { return vec.value; });
-  operands.push_back(dst.value);
   bool isRowWise = llvm::is_contained({"vreduce", "vcumsum", "vcumprod", "vtranspose"}, name);
   for (NamedAttribute attribute : attributes)
     isRowWise |= attribute.getName().getValue().starts_with("broadcast");
   checkRows(operands, isRowWise);
   emit(name, operands, attributes, segments);
+  if (!isScalar)
+    return;
+  barrier("PIPE_ALL");
+  isSettled = true;
+  wroteVector = usesScratch = false;
 }
 
 void Emitter::fill(Vec dst, Value value) { emitVector("vbrc", {{value}}, dst); }
