@@ -61,8 +61,8 @@ class Reader:
 
     wants_limits = False
 
-    def __init__(self, folder: Path, direct: bool) -> None:
-        self.folder, self.direct = folder, direct
+    def __init__(self, folder: Path, direct: bool, quick: bool = False) -> None:
+        self.folder, self.direct, self.quick = folder, direct, quick
         self.package = bisheng.find()
         self.test = ""
         self.seen: set[str] = set()
@@ -80,7 +80,11 @@ class Reader:
         run = program.run
 
         def watched(own: Any, **options: Any) -> Any:
-            self.consider(own.kernel, own._arguments()[0])
+            arguments, tensors = own._arguments()
+            self.consider(own.kernel, arguments)
+            del tensors  # the memory of the arguments
+            if self.quick:
+                pytest.skip("read back, the test itself is not wanted")
             return run(own, **options)
 
         program.run, program.watched = watched, True
@@ -157,12 +161,13 @@ def main() -> int:
     parser.add_argument("-k", default="", help="as for pytest: which tests")
     parser.add_argument("--keep", type=Path, help="folder for the texts")
     parser.add_argument("--direct", action="store_true", help="read the exported text itself")
+    parser.add_argument("--quick", action="store_true", help="the first program of each test")
     options = parser.parse_args()
     os.environ |= {"TILEWRIGHT_TEST_SEEDS": "1", "TILEWRIGHT_CACHE": "0"}
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        reader = Reader(folder, options.direct)
+        reader = Reader(folder, options.direct, options.quick)
         if reader.package is None and not options.direct:
             print(f"the package {bisheng.PACKAGE} is not installed")
             return 1

@@ -204,6 +204,20 @@ def test_every_prefix_of_a_text_is_refused():
         refused(text[:end])
 
 
+def test_long_text_and_long_sums():
+    text = planned()
+    (line,) = {line for line in text.splitlines() if "PIPE_ALL" in line}
+    longer = text.replace(line, "\n".join([line] * 50_000), 1)
+    assert readback.read(longer, "given.mlir", "910b3").parameters
+    # Where the workspace lies, a sum of very many parts.
+    head, middle, rest = text.partition("    %view = memref.view %arg2[")
+    name = rest.partition("]")[0]
+    sums = [f"    %s0 = arith.addi {name}, {name} : index"]
+    sums += [f"    %s{n} = arith.addi %s{n - 1}, {name} : index" for n in range(1, 20_000)]
+    longer = head + "\n".join(sums) + "\n" + middle + rest.replace(name, "%s19999", 1)
+    assert "a place of the workspace" in refused(longer)
+
+
 def test_buffers_without_addresses_are_named():
     (text,) = launches(kernels()["add"].core, "flags")
     assert "without an address" in refused(text["text"])

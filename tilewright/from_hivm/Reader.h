@@ -94,7 +94,7 @@ private:
   Value asValue(mlir::OpFoldResult value);
   mlir::OpFoldResult times(mlir::OpFoldResult a, mlir::OpFoldResult b);
   mlir::OpFoldResult plus(mlir::OpFoldResult a, mlir::OpFoldResult b);
-  mlir::OpFoldResult divided(mlir::OpFoldResult value, int64_t by);
+  mlir::OpFoldResult divided(mlir::OpFoldResult value, int64_t by, unsigned depth = 0);
   Sizes mapped(llvm::ArrayRef<mlir::OpFoldResult> values);
   LogicalResult placeBools();
   mlir::FailureOr<bool> memrefOp(Operation *op);

@@ -42,8 +42,10 @@ OpFoldResult Reader::plus(OpFoldResult a, OpFoldResult b) {
   return builder.create<arith::AddIOp>(loc, asValue(a), asValue(b)).getResult();
 }
 
+constexpr unsigned kMaxDepth = 8; ///< sums within sums that are taken apart
+
 /// A number of bytes as one of elements: through sums and products where that is exact.
-OpFoldResult Reader::divided(OpFoldResult value, int64_t by) {
+OpFoldResult Reader::divided(OpFoldResult value, int64_t by, unsigned depth) {
   if (by == 1)
     return value;
   if (auto known = getConstantIntValue(value))
@@ -54,9 +56,9 @@ OpFoldResult Reader::divided(OpFoldResult value, int64_t by) {
     if (factor && *factor % by == 0)
       return times(product.getLhs(), builder.getIndexAttr(*factor / by));
   }
-  if (auto sum = number.getDefiningOp<arith::AddIOp>())
-    return plus(divided(getAsOpFoldResult(sum.getLhs()), by),
-                divided(getAsOpFoldResult(sum.getRhs()), by));
+  if (auto sum = number.getDefiningOp<arith::AddIOp>(); sum && depth < kMaxDepth)
+    return plus(divided(getAsOpFoldResult(sum.getLhs()), by, depth + 1),
+                divided(getAsOpFoldResult(sum.getRhs()), by, depth + 1));
   return builder.create<arith::DivUIOp>(loc, number, constant(by)).getResult();
 }
 
@@ -271,7 +273,8 @@ LogicalResult Reader::bitcast(Operation *op) {
 
 /// Finds, in a sum, the part that is the core's number times something: that factor, and the other
 /// parts. None without such a part.
-static std::optional<int64_t> withoutCore(Value value, SmallVectorImpl<Value> &others) {
+static std::optional<int64_t> withoutCore(Value value, SmallVectorImpl<Value> &others,
+                                          unsigned depth = 0) {
   auto plain = [](Value value) {
     while (auto cast = value.getDefiningOp<arith::IndexCastOp>())
       value = cast.getIn();
@@ -281,9 +284,9 @@ static std::optional<int64_t> withoutCore(Value value, SmallVectorImpl<Value> &o
     Operation *op = plain(value).getDefiningOp();
     return op && op->getName().getStringRef() == "hivm.hir.get_block_idx";
   };
-  if (auto sum = plain(value).getDefiningOp<arith::AddIOp>()) {
-    std::optional<int64_t> first = withoutCore(sum.getLhs(), others),
-                           second = withoutCore(sum.getRhs(), others);
+  if (auto sum = plain(value).getDefiningOp<arith::AddIOp>(); sum && depth < kMaxDepth) {
+    std::optional<int64_t> first = withoutCore(sum.getLhs(), others, depth + 1),
+                           second = withoutCore(sum.getRhs(), others, depth + 1);
     return first ? first : second;
   }
   if (auto product = plain(value).getDefiningOp<arith::MulIOp>()) {
