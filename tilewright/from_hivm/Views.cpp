@@ -5,6 +5,7 @@
 #include "tilewright/from_hivm/Reader.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -271,31 +272,45 @@ LogicalResult Reader::bitcast(Operation *op) {
   return success();
 }
 
-/// Finds, in a sum, the part that is the core's number times something: that factor, and the other
-/// parts. None without such a part.
-static std::optional<int64_t> withoutCore(Value value, SmallVectorImpl<Value> &others,
-                                          unsigned depth = 0) {
-  auto plain = [](Value value) {
-    while (auto cast = value.getDefiningOp<arith::IndexCastOp>())
-      value = cast.getIn();
-    return value;
-  };
-  auto isCore = [&](Value value) {
-    Operation *op = plain(value).getDefiningOp();
-    return op && op->getName().getStringRef() == "hivm.hir.get_block_idx";
-  };
-  if (auto sum = plain(value).getDefiningOp<arith::AddIOp>(); sum && depth < kMaxDepth) {
-    std::optional<int64_t> first = withoutCore(sum.getLhs(), others, depth + 1),
-                           second = withoutCore(sum.getRhs(), others, depth + 1);
-    return first ? first : second;
+static Value withoutCasts(Value value) {
+  while (auto cast = value.getDefiningOp<arith::IndexCastOp>())
+    value = cast.getIn();
+  return value;
+}
+
+static bool isCore(Value value) {
+  Operation *op = withoutCasts(value).getDefiningOp();
+  return op && op->getName().getStringRef() == "hivm.hir.get_block_idx";
+}
+
+/// The value is computed from the core's number, as far as loops do not carry it.
+static bool hangsOnCore(Value value) {
+  llvm::SmallSetVector<Value, 32> seen;
+  seen.insert(value);
+  for (unsigned at = 0; at < seen.size(); ++at) {
+    constexpr unsigned kMost = 256;
+    if (isCore(seen[at]) || seen.size() > kMost)
+      return true;
+    if (Operation *op = seen[at].getDefiningOp(); op && op->getNumRegions() == 0)
+      seen.insert(op->operand_begin(), op->operand_end());
   }
-  if (auto product = plain(value).getDefiningOp<arith::MulIOp>()) {
-    auto factor = getConstantIntValue(product.getRhs());
-    if (factor && isCore(product.getLhs()))
-      return factor;
+  return false;
+}
+
+/// Takes a sum apart: `factor` gets that of the part that is the core's number times something,
+/// `others` the rest. False when more of it hangs on the core's number.
+static bool withoutCore(Value value, std::optional<int64_t> &factor, SmallVectorImpl<Value> &others,
+                        unsigned depth = 0) {
+  if (auto sum = withoutCasts(value).getDefiningOp<arith::AddIOp>(); sum && depth < kMaxDepth)
+    return withoutCore(sum.getLhs(), factor, others, depth + 1) &&
+           withoutCore(sum.getRhs(), factor, others, depth + 1);
+  if (auto product = withoutCasts(value).getDefiningOp<arith::MulIOp>();
+      product && isCore(product.getLhs()) && !factor) {
+    factor = getConstantIntValue(product.getRhs());
+    return factor.has_value();
   }
   others.push_back(value);
-  return std::nullopt;
+  return !hangsOnCore(value);
 }
 
 /// Bytes of global scratch as elements: `memref.view` of the workspace.
@@ -303,8 +318,8 @@ LogicalResult Reader::byteView(memref::ViewOp op) {
   if (op.getSource() != workspace)
     return refuse(op, "a view of bytes that are not the workspace");
   SmallVector<Value> others;
-  std::optional<int64_t> bytes = withoutCore(op.getByteShift(), others);
-  if (!bytes)
+  std::optional<int64_t> bytes;
+  if (!withoutCore(op.getByteShift(), bytes, others) || !bytes || *bytes <= 0)
     return refuse(op, "a place of the workspace that is not the core's number times a size, plus "
                       "something");
   if (workspaceBytes && workspaceBytes != *bytes)
