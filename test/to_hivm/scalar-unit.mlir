@@ -16,6 +16,10 @@
 // CHECK-NEXT: "hivm.hir.pipe_barrier"() <{pipe = #hivm.pipe<PIPE_ALL>}>
 // CHECK-NEXT: "hivm.hir.vadd"{{.*}}xi64
 // CHECK-NEXT: "hivm.hir.pipe_barrier"() <{pipe = #hivm.pipe<PIPE_ALL>}>
+// CHECK: "hivm.hir.vcmp"{{.*}}<eq>
+// CHECK-NEXT: "hivm.hir.pipe_barrier"() <{pipe = #hivm.pipe<PIPE_ALL>}>
+// CHECK-NEXT: "hivm.hir.vcmp"{{.*}}<lt>
+// CHECK-NEXT: "hivm.hir.pipe_barrier"() <{pipe = #hivm.pipe<PIPE_ALL>}>
 
 // PLAIN-NOT: pipe_barrier
 
@@ -29,10 +33,13 @@ func.func private @aiv(%A: memref<8x64xf32, #gm> {npu.name = "A"}) attributes {n
   %c64 = arith.constant 64 : index
   %x = npu.alloc "x" {address = 0} : memref<8x64xf32, #ub>
   %i = npu.alloc "i" {address = 2048} : memref<64xi32, #ub>
+  %m = npu.alloc "m" {address = 2816} : memref<64xi1, #ub>
   %l = npu.alloc "l" {address = 2304} : memref<64xi64, #ub>
   npu.scan <sum> (%x[%c0, %c0] [%c8, %c64] : memref<8x64xf32, #ub>, %x[%c0, %c0] [%c8, %c64] : memref<8x64xf32, #ub>) dim = 1
   npu.scan <sum> (%x[%c0, %c0] [%c8, %c64] : memref<8x64xf32, #ub>, %x[%c0, %c0] [%c8, %c64] : memref<8x64xf32, #ub>) dim = 0
   npu.elementwise <add> (%i[%c0] [%c64] : memref<64xi32, #ub>, %i[%c0] [%c64] : memref<64xi32, #ub>, %i[%c0] [%c64] : memref<64xi32, #ub>) {maps = [array<i64: 0>, array<i64: 0>, array<i64: 0>]}
   npu.elementwise <add> (%l[%c0] [%c64] : memref<64xi64, #ub>, %l[%c0] [%c64] : memref<64xi64, #ub>, %l[%c0] [%c64] : memref<64xi64, #ub>) {maps = [array<i64: 0>, array<i64: 0>, array<i64: 0>]}
+  npu.elementwise <eq> (%m[%c0] [%c64] : memref<64xi1, #ub>, %i[%c0] [%c64] : memref<64xi32, #ub>, %i[%c0] [%c64] : memref<64xi32, #ub>) {maps = [array<i64: 0>, array<i64: 0>, array<i64: 0>]}
+  npu.elementwise <lt> (%m[%c0] [%c64] : memref<64xi1, #ub>, %i[%c0] [%c64] : memref<64xi32, #ub>, %i[%c0] [%c64] : memref<64xi32, #ub>) {maps = [array<i64: 0>, array<i64: 0>, array<i64: 0>]}
   return
 }

@@ -204,6 +204,12 @@ LogicalResult Emitter::cast(Operation *op, Vec dst, Vec src, StringRef round) {
       return failure();
     return cast(op, dst, *middle, round);
   }
+  if (from.isF32() && to.isInteger(8)) { // which the other compiler makes two of, without a barrier
+    Vec half = temporary(f16);
+    emitVector("vcast", broadcastAxes(src).empty() ? src : full(src), half,
+               word("round_mode", "round_mode", round), {1, 1, 0});
+    return cast(op, dst, half, round);
+  }
   bool rounds = isa<FloatType>(from) && (isa<IntegerType>(to) || width(to) < width(from));
   SmallVector<NamedAttribute> attributes = {
       word("round_mode", "round_mode", rounds && !isWiden ? round : "rint")};

@@ -4,6 +4,7 @@
 
 #include "tilewright/to_hivm/Emitter.h"
 
+#include "tilewright/hivm/HivmDialect.h"
 #include "tilewright/npu/Rows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -54,7 +55,7 @@ static bool mayUseScratch(StringRef name, ArrayRef<NamedAttribute> attributes) {
 }
 
 /// Instructions that the other compiler makes loops of the scalar unit from: arithmetic of 64-bit
-/// integers, and scans along rows.
+/// integers, comparisons of integers that are not for equality, and scans along rows.
 static bool runsOnScalarUnit(StringRef name, ArrayRef<Value> operands,
                              ArrayRef<NamedAttribute> attributes) {
   if (llvm::is_contained({"vabs", "vadd", "vsub", "vmul", "vdiv", "vmax", "vmin", "vshl", "vshr"},
@@ -63,6 +64,11 @@ static bool runsOnScalarUnit(StringRef name, ArrayRef<Value> operands,
       auto memref = dyn_cast<MemRefType>(operand.getType());
       return memref && memref.getElementType().isInteger(64);
     });
+  for (NamedAttribute attribute : attributes)
+    if (attribute.getName() == "compare_mode")
+      return !cast<MemRefType>(operands.front().getType()).getElementType().isF16() &&
+             !cast<MemRefType>(operands.front().getType()).getElementType().isF32() &&
+             cast<hivm::WordAttr>(attribute.getValue()).getBody() != "eq";
   for (NamedAttribute attribute : attributes)
     if (attribute.getName() == "cum_dims")
       return cast<DenseI64ArrayAttr>(attribute.getValue())[0] + 1 ==
