@@ -23,7 +23,7 @@ PACKAGES := libmlir-19-dev mlir-19-tools llvm-19-dev libzstd-dev \
   g++ make git python3-venv python3-dev
 BUILD_REQUIRES := "cmake>=3.29" "ninja>=1.11" "nanobind>=2.4" "numpy>=1.26" "ml_dtypes>=0.4"
 TEST_REQUIRES := "torch==2.13.0" "pytest>=8" "pytest-timeout>=2.3" "pytest-xdist>=3.6" \
-  "hypothesis>=6.100" "einops>=0.8" "rich>=13" "lit>=18" "ruff>=0.8"
+  "hypothesis>=6.100" "einops>=0.8" "tqdm>=4.60" "rich>=13" "lit>=18" "ruff>=0.8"
 
 .PHONY: build demo test calibration docs deps venv venv-test configure wheel format tidy clean
 

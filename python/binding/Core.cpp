@@ -118,11 +118,20 @@ void defineBuilder(nb::module_ &m) {
   nb::class_<KernelBuilder>(m, "KernelBuilder", "Builds one kernel function.")
       .def(nb::init<const std::string &>())
       .def("set_location", &KernelBuilder::setLocation)
-      .def("add_tensor",
+      .def(
+          "add_tensor",
+          [](KernelBuilder &self, const std::string &name, const std::string &type,
+             const std::vector<builder::SizeTokens> &shape, bool output,
+             const std::string &element) {
+            return self.addTensor(name, builder::parseDType(type), shape, output, element);
+          },
+          "name"_a, "type"_a, "shape"_a, "output"_a, "element"_a = "")
+      .def("add_alias",
            [](KernelBuilder &self, const std::string &name, const std::string &type,
-              const std::vector<builder::SizeTokens> &shape, bool output) {
-             return self.addTensor(name, builder::parseDType(type), shape, output);
+              const std::vector<builder::SizeTokens> &shape, const Buffer &tensor) {
+             return self.addAlias(name, builder::parseDType(type), shape, tensor);
            })
+      .def("im2col", &KernelBuilder::im2col)
       .def("add_scalar",
            [](KernelBuilder &self, const std::string &name, const std::string &type) {
              return self.addScalar(name, builder::parseDType(type));
@@ -130,6 +139,7 @@ void defineBuilder(nb::module_ &m) {
       .def("size", &KernelBuilder::size)
       .def("begin_launch", &KernelBuilder::beginLaunch)
       .def("end_launch", &KernelBuilder::endLaunch)
+      .def("begin_threads", &KernelBuilder::beginThreads)
       .def("begin_for", &KernelBuilder::beginFor)
       .def("end_for", &KernelBuilder::endFor)
       .def("begin_parallel", &KernelBuilder::beginParallel)

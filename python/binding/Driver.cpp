@@ -90,6 +90,8 @@ nb::dict parameter(const driver::Parameter &value) {
   result["shape"] = value.shape;
   result["shape_text"] = value.shapeText;
   result["output"] = value.output;
+  result["alias"] = value.alias;
+  result["element"] = value.element;
   return result;
 }
 

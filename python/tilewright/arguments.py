@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .errors import ArgumentError, ArgumentTypeError, MissingTorchError, RunError
@@ -18,7 +19,13 @@ if TYPE_CHECKING:
 DEVICE_TAG = "_tilewright_device"
 INTEGER_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 INTEGER_BITS |= {f"u{n}": b for n, b in INTEGER_BITS.items()}
-FLOATS = ("float16", "bfloat16", "float32", "float64")
+FLOATS = ("float8_e4m3fn", "float8_e5m2", "float16", "bfloat16", "float32", "float64")
+
+
+#: Types of tensors that hold two elements of four bits in a byte.
+PAIRS = ("int8", "uint8", "float4_e2m1fn_x2")
+#: What the call gives for outputs with elements of four bits.
+PAIR_OUTPUTS = {"int4": "int8", "uint4": "uint8", "float4_e2m1fn": "float4_e2m1fn_x2"}
 
 
 def loaded_torch() -> Any:
@@ -135,6 +142,34 @@ def _from_numpy(name: str, position: int, value: np.ndarray) -> TensorArgument:
     return made
 
 
+def merged_shape(shape: tuple[int, ...], declared: Sequence[int]) -> tuple[int, ...] | None:
+    """`shape` as the declared one, when leading dimensions next to each other are one there or the
+    other way round; None when it is anything else. A declared size below 0 may be any.
+
+    Rows, the last dimension, must agree, so that a tensor of another kind is not taken for a view.
+    """
+    if min(len(shape), len(declared)) < 2 or declared[-1] not in (shape[-1], -1):
+        return None
+    if any(d < 0 for d in declared):
+        known = math.prod(d for d in declared if d >= 0)
+        total = math.prod(shape)
+        if sum(d < 0 for d in declared) != 1 or known == 0 or total % known:
+            return None
+        declared = [total // known if d < 0 else d for d in declared]
+    if math.prod(shape) != math.prod(declared) or 0 in shape:
+        return None
+    few, many = sorted((list(shape), list(declared)), key=len)
+    at = 0
+    for size in few:
+        product = 1
+        while at < len(many) and (product < size or many[at] == 1):
+            product *= many[at]
+            at += 1
+        if product != size:
+            return None
+    return tuple(declared) if at == len(many) else None
+
+
 def scalar_argument(name: str, position: int, value: Any, dtype: str) -> int | float | bool:
     """A number for a scalar parameter, checked against its type."""
     number = value
@@ -194,18 +229,27 @@ def check_devices(names: list[str], tensors: list[Any]) -> str | None:
     )
 
 
+def _torch_zeros(torch: Any, shape: list[int], dtype: Any) -> Any:
+    """Zeros, also of types that torch can only view."""
+    if "x2" in str(dtype):
+        return torch.zeros(shape, dtype=torch.uint8).view(dtype)
+    return torch.zeros(shape, dtype=dtype)
+
+
 def make_output(shape: list[int], dtype: str, like_torch: bool, device: str | None) -> Any:
     """A zeroed tensor of the caller's framework."""
+    dtype = PAIR_OUTPUTS.get(dtype, dtype)
     if like_torch:
         torch = loaded_torch()
-        made = torch.zeros(shape, dtype=getattr(torch, dtype))
+        made = _torch_zeros(torch, shape, getattr(torch, dtype, torch.uint8))
         if device is not None:
             setattr(made, DEVICE_TAG, device)
         return made
     import numpy as np
 
-    if dtype == "bfloat16":
+    dtype = "uint8" if dtype in PAIRS else dtype
+    if not hasattr(np, dtype):
         import ml_dtypes
 
-        return np.zeros(shape, dtype=ml_dtypes.bfloat16)
+        return np.zeros(shape, dtype=getattr(ml_dtypes, dtype))
     return np.zeros(shape, dtype=dtype)

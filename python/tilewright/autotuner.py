@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import inspect
 import logging
@@ -41,6 +42,10 @@ def get_autotune_inputs() -> list[Any] | None:
     return getattr(_local, "inputs", None)
 
 
+class InputsNeededError(ValueError):
+    """Candidates cannot be timed without arguments from the caller."""
+
+
 class Settings:
     """How candidates are checked and timed."""
 
@@ -58,6 +63,12 @@ class Settings:
         given = get_autotune_inputs()
         if given is not None:
             return given
+        scalars = [kernel.params[i].name for i in kernel.inputs if kernel.params[i].is_scalar]
+        if scalars and self.supply_prog is None:
+            raise InputsNeededError(
+                f"autotune: no value for {', '.join(scalars)} of kernel {kernel.name}; give the "
+                "arguments with `with set_autotune_inputs(...)` or supply_prog"
+            )
         if self.supply_prog is not None:
             return list(self.supply_prog([kernel.params[i] for i in kernel.inputs]))
         return Profiler(kernel, self.supply_type)._get_inputs()
@@ -97,6 +108,8 @@ def search(
             time = modelled_milliseconds(kernel, inputs)
             if reference is None and settings.ref_prog is not None:
                 reference = do_bench(functools.partial(settings.ref_prog, *inputs))
+        except InputsNeededError:
+            raise
         except Exception as error:
             failures.append(
                 f"{config}: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
@@ -114,15 +127,43 @@ def search(
     return best
 
 
-class TunedFunction:
-    """The object that `@autotune` makes of a jit function."""
+#: Key of a configuration for passes; everything else in it is an argument of the function.
+PASSES = "pass_configs"
 
-    def __init__(self, function: JITFunction, configs: Any, settings: Settings) -> None:
+
+@dataclasses.dataclass(frozen=True)
+class Tuned:
+    """What one search found."""
+
+    config: dict[str, Any]
+    latency: float | None = None
+    ref_latency: float | None = None
+
+
+class TunedFunction:
+    """The object that `@autotune` makes of a jit function.
+
+    The choice for one set of arguments is kept; those in `do_not_specialize` do not tell sets
+    apart.
+    """
+
+    def __init__(
+        self,
+        function: JITFunction,
+        configs: Any,
+        settings: Settings,
+        do_not_specialize: Sequence[str] = (),
+    ) -> None:
         self.jit = function
         self.configs = configs
         self.settings = settings
+        self.shared = frozenset(do_not_specialize)
         self._memo = Memo()
         functools.update_wrapper(self, function, updated=())
+
+    @property
+    def _tuner_cache(self) -> dict[Any, Tuned]:
+        return self._memo.entries
 
     def _configs(self, args: Any, kwargs: Any) -> list[dict[str, Any]]:
         found = self.configs(*args, **kwargs) if callable(self.configs) else self.configs
@@ -131,51 +172,62 @@ class TunedFunction:
         return [dict(c) for c in found]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        kernel, eager = self._tuned(args, kwargs)
-        if not eager:
-            return kernel
-        merged = {**kwargs, **(kernel.config or {})}
-        return self.jit(*args, **merged)
+        kwargs.pop("__return_kernel", None)
+        tuned, eager = self._tuned(args, kwargs)
+        function, merged = self._configured(kwargs, tuned.config)
+        if eager:
+            return function(*args, **merged)
+        return self._noted(function.compile(*args, **merged), tuned)
 
     def compile(self, *args: Any, **kwargs: Any) -> Kernel:
-        return self._tuned(args, kwargs, compile_only=True)[0]
+        tuned, _ = self._tuned(args, kwargs, compile_only=True)
+        function, merged = self._configured(kwargs, tuned.config)
+        return self._noted(function.compile(*args, **merged), tuned)
 
-    def _tuned(self, args: Any, kwargs: Any, compile_only: bool = False) -> tuple[Kernel, bool]:
+    def _noted(self, kernel: Kernel, tuned: Tuned) -> Kernel:
+        if tuned.latency is not None:
+            kernel.update_tuner_result(tuned.latency, tuned.config)
+            kernel.ref_latency = tuned.ref_latency
+        return kernel
+
+    def _configured(self, kwargs: Any, config: dict[str, Any]) -> tuple[JITFunction, Any]:
+        """The jit function and the keywords of one configuration."""
+        merged = {**kwargs, **config}
+        passes = merged.pop(PASSES, None)
+        return (self.jit if passes is None else self.jit.with_passes(passes)), merged
+
+    def _tuned(self, args: Any, kwargs: Any, compile_only: bool = False) -> tuple[Tuned, bool]:
         configs = self._configs(args, kwargs)
-        given = set(self._given(args, kwargs))
-        self.jit._resolve_mode(args, {**(configs[0] if configs else {}), **kwargs})
+        given = self._given(args, kwargs)
+        _, first = self._configured(kwargs, configs[0] if configs else {})
+        self.jit._resolve_mode(args, {**first, **kwargs})
         eager = self.jit.mode == EAGER and not compile_only
-        if not configs or given & set(configs[0]):
-            return self._untuned(args, kwargs, eager), eager
-        named = {name: _described(value) for name, value in sorted(kwargs.items())}
-        key = self.jit._key("tuned", eager, [_described(a) for a in args], named, configs)
+        named = {n: _described(v) for n, v in sorted(given.items()) if n not in self.shared}
+        key = self.jit._key("tuned", eager, named, configs)
         found = self._memo.get(key)
         if found is None:
-            found = self._search(args, kwargs, configs, eager)
+            # A caller who has chosen the tunable arguments leaves nothing to search.
+            chosen = not configs or set(given) & set(configs[0])
+            found = Tuned({}) if chosen else self._search(args, kwargs, configs, eager)
             self._memo.put(key, found)
         return found, eager
 
-    def _given(self, args: Any, kwargs: Any) -> list[str]:
-        names = list(self.jit.signature.parameters)[: len(args)]
-        return [*names, *kwargs]
+    def _given(self, args: Any, kwargs: Any) -> dict[str, Any]:
+        return {**dict(zip(self.jit.signature.parameters, args, strict=False)), **kwargs}
 
-    def _untuned(self, args: Any, kwargs: Any, eager: bool) -> Kernel:
-        """The caller has chosen the tunable arguments: nothing is searched."""
-        if eager:
-            return self.jit._eager_call(args, kwargs)[0]
-        return self.jit.compile(*args, **kwargs)
+    def _search(self, args: Any, kwargs: Any, configs: list[dict[str, Any]], eager: bool) -> Tuned:
+        run_time: list[Any] = []
 
-    def _search(self, args: Any, kwargs: Any, configs: list[dict[str, Any]], eager: bool) -> Kernel:
-        if eager:
-            run_time: list[Any] = []
+        def make(config: dict[str, Any]) -> Kernel:
+            function, merged = self._configured(kwargs, config)
+            if not eager:
+                return function.compile(*args, **merged)
+            kernel, tensors = function._eager_call(args, merged)
+            run_time[:] = tensors
+            return kernel
 
-            def make(config: dict[str, Any]) -> Kernel:
-                kernel, tensors = self.jit._eager_call(args, {**kwargs, **config})
-                run_time[:] = tensors
-                return kernel
-
-            return search(make, configs, self.settings, lambda _: run_time)
-        return search(lambda c: self.jit.compile(*args, **{**kwargs, **c}), configs, self.settings)
+        best = search(make, configs, self.settings, (lambda _: run_time) if eager else None)
+        return Tuned(best.config or {}, best.latency, best.ref_latency)
 
     @property
     def signature(self) -> inspect.Signature:
@@ -192,11 +244,19 @@ def _described(value: Any) -> Any:
     return (tuple(value.shape), str(value.dtype)) if hasattr(value, "shape") else value
 
 
-def autotune(func: Any = None, *, configs: Any = None, **options: Any) -> Any:
+def autotune(
+    func: Any = None,
+    *,
+    configs: Any = None,
+    do_not_specialize: Sequence[str] = (),
+    **options: Any,
+) -> Any:
     """Chooses the tunable arguments of a jit function by modelled time.
 
-    `configs` is a list of dicts or a function that gives one. A call that passes tunable arguments
-    itself is compiled as it is. `timeout`, `warmup`, `rep` are accepted; modelled time needs none.
+    `configs` is a list of dicts or a function that gives one; their key "pass_configs" is for the
+    compiler. A call that passes tunable arguments itself is compiled as it is. Values of the
+    arguments in `do_not_specialize` share one choice. `timeout`, `warmup`, `rep` are accepted;
+    modelled time needs none.
     """
     if func is not None or configs is None:
         raise ValueError("use @tilelang.autotune(configs=[...]) above @tilelang.jit")
@@ -204,7 +264,7 @@ def autotune(func: Any = None, *, configs: Any = None, **options: Any) -> Any:
     def decorate(function: Any) -> TunedFunction:
         if not isinstance(function, JITFunction):
             raise ValueError("@tilelang.autotune goes above @tilelang.jit")
-        return TunedFunction(function, configs, Settings(**options))
+        return TunedFunction(function, configs, Settings(**options), do_not_specialize)
 
     return decorate
 
@@ -237,9 +297,14 @@ class AutoTuner:
 
     def run(self, warmup: int = 25, rep: int = 100, timeout: int = 30, **_: Any) -> Kernel:
         def make(config: dict[str, Any]) -> Kernel:
+            arguments = {k: v for k, v in config.items() if k != PASSES}
+            passes = config.get(PASSES)
             if isinstance(self.function, JITFunction):
-                return self.function.compile(**config)
-            return compile(self.function(**config), **self.compile_args)
+                function = self.function if passes is None else self.function.with_passes(passes)
+                return function.compile(**arguments)
+            merged = {**(self.compile_args.get(PASSES) or {}), **(passes or {})}
+            options = {**self.compile_args, PASSES: merged or None}
+            return compile(self.function(**arguments), **options)
 
         configs = self.configs() if callable(self.configs) else self.configs
         best = search(make, [dict(c) for c in configs], Settings(**self.profile_args))

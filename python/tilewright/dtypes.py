@@ -17,24 +17,22 @@ SUPPORTED = (
     "uint16",
     "uint32",
     "uint64",
+    "float8_e4m3fn",
+    "float8_e5m2",
     "float16",
     "bfloat16",
     "float32",
     "float64",
 )
 
+#: Types of four bits: two to a byte in global memory (language/packed.py).
+PACKED = ("int4", "uint4", "float4_e2m1fn")
+
 #: Types whose names are known, but which kernels cannot use yet.
 NOT_YET = (
-    "int4",
-    "uint4",
-    "tfloat32",
-    "float8_e4m3",
-    "float8_e4m3fn",
     "float8_e4m3fnuz",
-    "float8_e5m2",
     "float8_e5m2fnuz",
     "float8_e8m0fnu",
-    "float4_e2m1fn",
     "float4_e2m1_unpacked",
 )
 
@@ -52,13 +50,15 @@ _ALIASES = {
     "long": "int64",
     "boolean": "bool",
     "uint1": "bool",
+    "tfloat32": "float32",
+    "float8_e4m3": "float8_e4m3fn",
     "e4m3_float8": "float8_e4m3fn",
     "e5m2_float8": "float8_e5m2",
     "float8": "float8_e4m3fn",
     "fp8": "float8_e4m3fn",
 }
 
-_SPECIAL_BITS = {"bool": 8, "bfloat16": 16, "tfloat32": 32}
+_SPECIAL_BITS = {"bool": 8, "bfloat16": 16}
 
 
 def _bits(name: str) -> int:
@@ -112,9 +112,12 @@ class DType(str):
 
         return getattr(torch, str(self))
 
-    def __call__(self, value: Any = 0) -> Any:
-        """Converts a number or a run-time value to this type."""
-        from .language.expr import cast_value
+    def __call__(self, value: Any = None) -> Any:
+        """Converts a number or a run-time value to this type; without one, a name for T.let."""
+        from .language.expr import Named, cast_value
+
+        if value is None:
+            return Named(self)
 
         return cast_value(value, self)
 
@@ -148,9 +151,14 @@ def dtype(value: Any) -> DType:
     name = _ALIASES.get(name, name)
     if name == "bool_":
         name = "bool"
-    if name in SUPPORTED or name in NOT_YET:
+    if name in SUPPORTED or name in PACKED or name in NOT_YET:
         return DType(name)
     raise TypeError(f"{value!r} names no element type; allowed are {', '.join(SUPPORTED)}")
+
+
+def check_usable(name: DType) -> DType:
+    """Refuses types that tiles and tensors cannot have."""
+    return name if name in PACKED else check_supported(name)
 
 
 def check_supported(name: DType) -> DType:
@@ -163,6 +171,9 @@ def check_supported(name: DType) -> DType:
 
 
 _FLOAT_MAX = {
+    "float4_e2m1fn": 6.0,
+    "float8_e4m3fn": 448.0,
+    "float8_e5m2": 57344.0,
     "float16": 65504.0,
     "bfloat16": float.fromhex("0x1.fep127"),
     "float32": float.fromhex("0x1.fffffep127"),
@@ -176,7 +187,7 @@ def limits(name: DType) -> tuple[int | float, int | float]:
         return -_FLOAT_MAX[name], _FLOAT_MAX[name]
     if name == "bool":
         return 0, 1
-    check_supported(name)
+    check_usable(name)
     if name.is_unsigned:
         return 0, 2**name.bits - 1
     return -(2 ** (name.bits - 1)), 2 ** (name.bits - 1) - 1

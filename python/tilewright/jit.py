@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import os
@@ -128,6 +129,19 @@ class JITFunction:
         self._eager: EagerFunction | None = None
         self._fingerprint: Fingerprint | None = None
         self._memo = Memo()
+        self._variants: dict[Any, JITFunction] = {}
+
+    def with_passes(self, pass_configs: Any) -> JITFunction:
+        """The same function with more pass settings; one object for each set of them."""
+        key = tuple(sorted((str(k), repr(v)) for k, v in pass_configs.items()))
+        if key not in self._variants:
+            check_pass_configs(pass_configs)
+            made = copy.copy(self)
+            made.pass_configs = {**(self.pass_configs or {}), **pass_configs}
+            made.options = {**self.options, "pass_configs": made.pass_configs}
+            made._memo, made._variants = Memo(), {}
+            self._variants[key] = made
+        return self._variants[key]
 
     # -- lazy and eager -------------------------------------------------------------------------
 

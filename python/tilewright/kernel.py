@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 import os
 import sys
@@ -13,18 +14,22 @@ from typing import Any
 
 from . import env
 from .arguments import (
+    PAIRS,
     TensorArgument,
     check_devices,
     is_torch,
     loaded_torch,
     make_output,
+    merged_shape,
     plain_torch,
     scalar_argument,
     tensor_argument,
 )
+from .dtypes import dtype as as_dtype
 from .errors import (
     ArgumentError,
     ArgumentTypeError,
+    CompileError,
     InternalError,
     Location,
     RunError,
@@ -278,6 +283,8 @@ class Kernel:
     def _check(self, tensor: TensorArgument, parameter: Any, number: int) -> None:
         shape, declared = tensor.shape, parameter["shape"]
         name = parameter["name"]
+        if parameter["element"] and tensor.dtype in PAIRS:  # bytes of pairs, under any name
+            tensor.dtype = parameter["dtype"]
         if tensor.dtype != parameter["dtype"]:
             raise ArgumentTypeError(
                 f"argument {number} '{name}' has element type {tensor.dtype}; kernel {self.name} "
@@ -287,6 +294,10 @@ class Kernel:
         fits = len(shape) == len(declared) and all(
             d < 0 or s == d for s, d in zip(shape, declared, strict=True)
         )
+        if not fits and len(shape) != len(declared):
+            merged = merged_shape(shape, declared)
+            if merged is not None:  # the same rows with dimensions put together or taken apart
+                tensor.shape, fits = merged, True
         if not fits:
             text = ", ".join(parameter["shape_text"])
             raise ArgumentError(
@@ -300,11 +311,29 @@ class Kernel:
         positions = [i for i, p in enumerate(self.parameters) if p["output"]]
         shapes = self._output_shapes(arguments)
         for position, shape in zip(positions, shapes, strict=True):
-            dtype = self.parameters[position]["dtype"]
-            made = make_output(list(shape), dtype, like_torch, device)
+            dtype, alias = self.parameters[position]["dtype"], self.parameters[position]["alias"]
+            if alias >= 0:
+                arguments[position] = self._alias(position, arguments[alias], shape)
+                continue
+            made = make_output(
+                list(shape), self.parameters[position]["element"] or dtype, like_torch, device
+            )
             values[position] = made
             pointer = made.data_ptr() if like_torch else made.ctypes.data
             arguments[position] = (pointer, tuple(shape), dtype)
+
+    def _alias(self, position: int, tensor: Any, shape: Sequence[int]) -> Any:
+        """A view of another tensor argument, which must have as many bits."""
+        pointer, sizes, element = tensor
+        view = self.parameters[position]
+        wanted = math.prod(shape) * as_dtype(view["dtype"]).bits
+        if wanted != math.prod(sizes) * as_dtype(element).bits:
+            raise ArgumentError(
+                f"kernel {self.name} views an argument of shape {tuple(sizes)} {element} as "
+                f"{tuple(shape)} {view['dtype']} ('{view['name']}'), which has another number of "
+                "bits"
+            )
+        return pointer, tuple(shape), view["dtype"]
 
     def _output_shapes(self, arguments: list[Any]) -> list[Any]:
         """Shapes of the outputs, in the order of the parameters."""
@@ -407,15 +436,18 @@ class Kernel:
     def get_kernel_source(self, kernel_only: bool = True) -> str:
         """The launches as text of HIVM (docs/hivm.md), in the form with this compiler's flags.
 
-        Raises CompileError where HIVM has nothing for a statement. A kernel for a chip that HIVM
-        text is not made for, and one that only the interpreter runs, give the text of their last
-        stage instead.
+        Where HIVM has nothing for a statement the text of the last stage is given, with the reason
+        in its first line (`tilewright export` refuses such a kernel). So it is for a chip that HIVM
+        text is not made for, and for a kernel that only the interpreter runs.
         """
         if not self.core.hivm_target:
             return self.text()
         from .hivm import launches
 
-        return "\n".join(launch["text"] for launch in launches(self.core, "flags"))
+        try:
+            return "\n".join(launch["text"] for launch in launches(self.core, "flags"))
+        except CompileError as error:
+            return f"// no HIVM text: {str(error).splitlines()[0]}\n{self.text()}"
 
     def get_host_source(self) -> str:
         return self.text()
@@ -431,6 +463,10 @@ class Kernel:
         """Writes the compiled program's text to a file."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.get_kernel_source())
+
+    def run_once(self) -> Any:
+        """One call with inputs of its own."""
+        return self.get_profiler().run_once()
 
     def get_profiler(self, tensor_supply_type: Any = None, **_: Any) -> Any:
         from .profiler import Profiler, TensorSupplyType

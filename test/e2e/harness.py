@@ -100,7 +100,12 @@ class Program:
             if parameter["output"]:
                 if not outputs:
                     continue
-                array = np.zeros(next(shapes), dtype=numpy_dtype(dtype))
+                shape = next(shapes)
+                if parameter["alias"] >= 0:  # a view of an earlier tensor's memory
+                    base = tensors[self.parameters[parameter["alias"]]["name"]]
+                    array = base.reshape(-1).view(numpy_dtype(dtype)).reshape(shape)
+                else:
+                    array = np.zeros(shape, dtype=numpy_dtype(dtype))
             elif parameter["kind"] != "tensor":
                 arguments.append(scalar_argument(name, position, given[position], dtype))
                 continue
@@ -144,7 +149,7 @@ def findings_text(report: dict[str, Any]) -> str:
 
 
 def numpy_dtype(name: str) -> Any:
-    return bfloat16 if name == "bfloat16" else np.dtype(name)
+    return np.dtype(name) if hasattr(np, name) else np.dtype(getattr(ml_dtypes, name))
 
 
 def bits(array: np.ndarray) -> np.ndarray:

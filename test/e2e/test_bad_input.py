@@ -317,3 +317,14 @@ def test_missing_torch():
         found = run_script(f"import runpy; runpy.run_path({str(script)!r}, run_name='__main__')")
     assert found.returncode == 0, found.stderr
     assert "16.0" in found.stdout
+
+
+def test_a_tensor_with_merged_dimensions_is_a_view():
+    """Leading dimensions put together or taken apart name the same rows."""
+    kernel = add_kernel(32, 24)
+    a, b = randn((32, 24), seed=1), randn((32, 24), seed=2)
+    np.testing.assert_array_equal(
+        np.asarray(kernel(a.reshape(4, 8, 24), b.reshape(1, 32, 24))), a + b
+    )
+    with pytest.raises(ArgumentError, match=r"\(24, 32\)"):
+        kernel(a.reshape(24, 32), b)

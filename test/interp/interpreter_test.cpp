@@ -112,8 +112,8 @@ TEST_F(InterpreterTest, RefusesArgumentsThatDoNotFit) {
 
 TEST_F(InterpreterTest, RefusesTypesItDoesNotRun) {
   std::vector<char> a(4);
-  EXPECT_EQ(run("func.func @f(%A: memref<4xf8E4M3FN>) { return }", {tensor(a, {4})}).error,
-            "argument 0 of 'f': the interpreter has no values of type memref<4xf8E4M3FN>");
+  EXPECT_EQ(run("func.func @f(%A: memref<4xf8E4M3FNUZ>) { return }", {tensor(a, {4})}).error,
+            "argument 0 of 'f': the interpreter has no values of type memref<4xf8E4M3FNUZ>");
   EXPECT_EQ(run("func.func @f(%A: memref<4xi8, strided<[2]>>) { return }", {tensor(a, {4})}).error,
             "argument 0 of 'f': the interpreter has no values of type memref<4xi8, strided<[2]>>");
   EXPECT_EQ(run("func.func @f(%x: vector<4xf32>) { return }", {Argument()}).error,

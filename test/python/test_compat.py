@@ -101,6 +101,42 @@ def test_cuda_device(tmp_path):
     )
 
 
+def test_cuda_divides_by_a_reciprocal(tmp_path):
+    """As PyTorch does on that device, so that references round alike."""
+    check(
+        tmp_path,
+        """
+        import torch
+        a = torch.linspace(0.1, 9, 1000, device="cuda")
+        want = a.cpu() * torch.tensor(1 / 448.0, dtype=torch.float32)
+        assert torch.equal((a / 448.0).cpu(), want)
+        assert torch.equal(a.cpu() / 448.0, torch.div(a.cpu(), torch.tensor(448.0)))
+        third = (a.half().float().cpu() * (1 / torch.tensor(3.0))).half()
+        assert torch.equal((a.half() / 3).cpu(), third)
+        torch.cuda.cudart().cudaProfilerStart()
+        torch.cuda.profiler.start()
+        """,
+    )
+
+
+def test_device_memory_starts_as_zeros_and_files_load_onto_devices(tmp_path):
+    check(
+        tmp_path,
+        f"""
+        import torch
+        torch.npu.set_device(0)
+        for made in (torch.empty(4096, device="npu"), torch.ones(4096).npu().new_empty(4096)):
+            assert made.device.type == "npu" and not made.any()
+        torch.save({{"a": [torch.ones(3)]}}, {str(tmp_path / "t.pt")!r})
+        loaded = torch.load({str(tmp_path / "t.pt")!r}, map_location="npu:0")
+        assert loaded["a"][0].device.type == "npu" and loaded["a"][0].sum() == 3
+        assert torch.load({str(tmp_path / "t.pt")!r})["a"][0].device.type == "cpu"
+        from tilelang.utils import NPUUtils
+        assert NPUUtils.get().get_aicore_num() > 0
+        """,
+    )
+
+
 def test_half_products_round_once(tmp_path):
     check(
         tmp_path,

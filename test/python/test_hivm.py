@@ -15,7 +15,7 @@ import pytest
 import tilewright as tilelang
 import tilewright.language as T
 from tilewright import errors
-from tilewright.hivm import bisheng, launch_plan
+from tilewright.hivm import bisheng, launch_plan, launches
 from tilewright.hivm.export import Exporter, write_file
 from tilewright.hivm.order import difference, foreign_address
 
@@ -182,9 +182,10 @@ def test_refused_statement_names_its_line():
         return B
 
     with pytest.raises(errors.CompileError, match="no operation for pow") as caught:
-        power.compile().get_kernel_source()
+        launches(power.compile().core, "flags")
     assert caught.value.location.file == __file__
     assert "T.pow" in str(caught.value)
+    assert "no HIVM text: HIVM has no operation for pow" in power.compile().get_kernel_source()
 
 
 def test_planned_text_has_the_addresses_of_the_plan():

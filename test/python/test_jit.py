@@ -379,6 +379,36 @@ def test_autotune_passes_through_when_the_call_chooses():
     assert kernel is lazy_add(32, 8, block=16)
 
 
-def test_carver_is_absent():
+def test_carver_proposes_tilings_that_fit():
+    from tilewright import carver
+
+    arch = carver.Arch()
+    hints = carver.MatmulTemplate(512, 512, 256).with_arch(arch).recommend_hints(topk=5)
+    assert len(hints) == 5
+    for hint in hints:
+        (m, n), (k,) = hint.block, hint.rstep
+        assert m * n * 4 <= arch.l0c_bytes and 2 * (m + n) * k * 2 <= arch.l1_bytes
+    rows = carver.GeneralReductionTemplate("SR", [64, 300], "float32").recommend_hints(3)
+    assert all(len(h.block) == 1 and len(h.rstep) == 1 for h in rows)
+    assert carver.ElementwiseTemplate([64, 300], "float32").recommend_hints()[0].block[1] >= 64
+    assert carver.driver.get_num_sms() == arch.core_count
+    for template in (carver.GEMVTemplate(256, 512), carver.FlashAttentionTemplate()):
+        assert template.recommend_hints(1)
+    with pytest.raises(ValueError, match="one letter S or R for each of the 2 dimensions"):
+        carver.GeneralReductionTemplate("S", [4, 4]).recommend_hints()
     with pytest.raises(NotImplementedError, match="autotune"):
-        tilelang.carver.MatmulTemplate  # noqa: B018
+        carver.ConvTemplate  # noqa: B018
+
+
+def test_tuned_choices_are_shared_and_may_set_passes():
+    tuned = tilelang.autotune(
+        configs=[
+            {"block": 8, "pass_configs": {"tl.disable_warp_specialized": True}},
+            {"block": 16},
+        ],
+        do_not_specialize=["M"],
+    )(lazy_add)
+    assert tuned(64, 8).latency == tuned(32, 8).latency  # one choice for every M
+    assert len(tuned._tuner_cache) == 1 and tuned(64, 8) is not tuned(32, 8)
+    tuned(64, 16)
+    assert len(tuned._tuner_cache) == 2

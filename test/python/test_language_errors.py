@@ -178,7 +178,7 @@ def test_outside_a_kernel():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("get_thread_binding", "GPU-only: .*use T.Parallel"),
+        ("get_lane_idx", "GPU-only: .*use T.Parallel"),
         ("tma_copy", "GPU-only: .*use T.copy"),
         ("tcgen05_gemm", "GPU-only: .*use T.gemm"),
         ("block_barrier", "not supported yet; use one launch per step"),
@@ -195,7 +195,7 @@ def test_status_of_names():
     assert status.status("copy") == status.IMPLEMENTED
     assert status.status("use_swizzle") == status.HINT
     assert status.status("block_barrier") == status.NOT_YET
-    assert status.status("float8_e4m3fn") == status.NOT_YET
+    assert status.status("float8_e4m3fnuz") == status.NOT_YET
     assert status.status("shfl_xor") == status.GPU_ONLY
 
 

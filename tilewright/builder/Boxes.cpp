@@ -86,6 +86,35 @@ static std::string squeezedText(ArrayRef<Value> sizes) {
   return text(result);
 }
 
+/// Sizes that leave the last dimensions of a whole tile, as 16 does in a column of 16 x 1, are laid
+/// on its dimensions that are not 1.
+static void spreadOver(const Buffer &tile, std::vector<Value> &sizes) {
+  auto fits = [&](size_t dim, const Value &size) {
+    auto constant = constantInteger(size);
+    return !constant || tile.shape[dim] < 0 || *constant <= tile.shape[dim];
+  };
+  bool inside = true;
+  std::vector<size_t> wide;
+  for (size_t dim = 0; dim < sizes.size(); ++dim) {
+    inside &= fits(dim, sizes[dim]);
+    if (tile.shape[dim] != 1)
+      wide.push_back(dim);
+  }
+  std::vector<Value> squeezed;
+  for (size_t dim : kept(sizes))
+    squeezed.push_back(sizes[dim]);
+  if (inside || squeezed.size() > wide.size())
+    return;
+  std::vector<Value> spread(sizes.size(), Value::number(int64_t(1)));
+  for (size_t back = 1; back <= squeezed.size(); ++back) {
+    size_t dim = wide[wide.size() - back];
+    if (!fits(dim, squeezed[squeezed.size() - back]))
+      return;
+    spread[dim] = squeezed[squeezed.size() - back];
+  }
+  sizes = spread;
+}
+
 /// The box that starts at a corner (or at 0) and has `sizes` on its last dimensions.
 static ResolvedBox trailing(KernelBuilder::Impl &b, const Operand &operand, ArrayRef<Value> sizes,
                             const llvm::Twine &what) {
@@ -107,6 +136,8 @@ static ResolvedBox trailing(KernelBuilder::Impl &b, const Operand &operand, Arra
          b.describe(operand.buffer) + ", which has " + llvm::Twine(rank) + " dimensions");
   box.sizes.assign(rank, Value::number(int64_t(1)));
   std::copy(wanted.begin(), wanted.end(), box.sizes.end() - wanted.size());
+  if (operand.kind == Operand::Kind::Whole)
+    spreadOver(operand.buffer, box.sizes);
   return box;
 }
 
@@ -254,6 +285,40 @@ void KernelBuilder::copy(const Operand &src, const Operand &dst, const std::vect
                                           operands.sizes, pad, relu));
 }
 
+/// Fills a box of a tensor that nothing bounds: a tile of one piece of a row is stored again and
+/// again.
+void KernelBuilder::Impl::fillInPieces(KernelBuilder &self, ResolvedBox box, const Value &value) {
+  constexpr int64_t kPiece = 1024;
+  size_t last = box.sizes.size() - 1;
+  Value zero = Value::number(int64_t(0)), one = Value::number(int64_t(1)),
+        piece = Value::number(kPiece);
+  Operand tile;
+  tile.buffer = alloc(nameOf(box.buffer) + "_value", box.buffer.dtype, {kPiece},
+                      tile::Scope::Fragment, /*user=*/false);
+  self.fill(tile, value);
+  std::vector<Value> starts = box.offsets, sizes(box.sizes.size(), one);
+  for (size_t dim = 0; dim <= last; ++dim) {
+    Value at = self.beginFor(zero, box.sizes[dim], dim == last ? piece : one, 0);
+    starts[dim] = binary("add", box.offsets[dim], at);
+    if (dim == last)
+      sizes[dim] = binary("min", binary("sub", box.sizes[dim], at), piece);
+  }
+  Operand target;
+  target.buffer = box.buffer;
+  target.kind = Operand::Kind::Region;
+  target.starts = starts;
+  target.sizes = sizes;
+  target.scalars.assign(sizes.size(), false);
+  Operand part = tile;
+  part.kind = Operand::Kind::Region;
+  part.starts = {zero};
+  part.sizes = {sizes[last]};
+  part.scalars = {false};
+  self.copy(part, target, {});
+  for (size_t dim = 0; dim <= last; ++dim)
+    self.endFor();
+}
+
 void KernelBuilder::fill(const Operand &dst, const Value &value) {
   Impl &b = *impl;
   b.requireLaunch("T.fill stands");
@@ -263,6 +328,9 @@ void KernelBuilder::fill(const Operand &dst, const Value &value) {
   }
   ResolvedBox box = b.resolve(dst, "T.fill");
   b.checkInside(box, "T.fill");
+  for (size_t dim = 0; dim < box.sizes.size(); ++dim)
+    if (box.buffer.shape[dim] < 0 && !constantInteger(box.sizes[dim]))
+      return b.fillInPieces(*this, box, value);
   b.noteBoxOp();
   auto operands = b.operands({box});
   b.verify(b.builder.create<tile::FillOp>(b.location, operands.buffers, operands.offsets,
@@ -359,15 +427,16 @@ void KernelBuilder::gemm(const Operand &aOperand, const Operand &bOperand, const
     fail("T.gemm: A is " + named(a) + " and B is " + named(boxes[1].buffer.dtype) +
          "; both need one element type: convert one with T.copy");
   bool integer = a == DType::Int8 || a == DType::UInt8;
-  bool narrow = a == DType::Float16 || a == DType::BFloat16 || a == DType::Float32;
+  bool quarter = a == DType::Float8E4M3FN || a == DType::Float8E5M2;
+  bool narrow = quarter || a == DType::Float16 || a == DType::BFloat16 || a == DType::Float32;
   if (!integer && !narrow)
     fail("T.gemm: operands of type " + named(a) +
-         "; allowed are float16, bfloat16, float32 and int8");
-  if (integer ? c != DType::Int32 : c != DType::Float32 && c != a)
+         "; allowed are float8_e4m3fn, float8_e5m2, float16, bfloat16, float32 and int8");
+  if (integer ? c != DType::Int32 : c != DType::Float32 && (c != a || quarter))
     fail("T.gemm: a product of " + named(a) + " accumulates in " +
-         (integer               ? "int32"
-          : a == DType::Float32 ? "float32"
-                                : "float32 or " + named(a)) +
+         (integer                          ? "int32"
+          : a == DType::Float32 || quarter ? "float32"
+                                           : "float32 or " + named(a)) +
          ", found " + named(c) + " (" + b.nameOf(boxes[2].buffer) + ")");
   b.noteBoxOp();
   auto operands = b.operands({boxes[2], boxes[0], boxes[1]});

@@ -40,6 +40,7 @@ struct KernelBuilder::Impl {
   struct Frame {
     FrameKind kind;
     mlir::Operation *op;
+    bool isThreads = false;            ///< parallel: the author's threads, without tile operations
     bool hasBoxOps = false;            ///< parallel: holds a tile operation, so it becomes a loop
     std::vector<Value> lanes, extents; ///< parallel: loop variables and their number of values
   };
@@ -124,6 +125,7 @@ struct KernelBuilder::Impl {
   void pushFrame(FrameKind kind, mlir::Operation *op, mlir::Block *body);
   Frame popFrame(FrameKind kind, llvm::StringRef what);
   bool insideParallel() const;
+  void refuseInThreads(llvm::StringRef what) const;
   void noteBoxOp(); ///< a tile operation inside T.Parallel turns it into a loop
 
   // The author's own order.
@@ -149,6 +151,7 @@ struct KernelBuilder::Impl {
   void verify(mlir::Operation *op);
   /// A tile that holds `box` converted to `type`.
   ResolvedBox converted(const ResolvedBox &box, DType type);
+  void fillInPieces(KernelBuilder &self, ResolvedBox box, const Value &value);
   void emitUnary(Fn fn, const ResolvedBox &dst, const ResolvedBox &src);
   ResolvedBox bitsOfBox(const ResolvedBox &box, DType type);
   void invertBits(const ResolvedBox &src, const ResolvedBox &dst);
@@ -157,6 +160,8 @@ struct KernelBuilder::Impl {
                        llvm::ArrayRef<llvm::SmallVector<int64_t>> maps, DType scalarType);
 };
 
+/// Refuses a rounding that conversions to a type do not have.
+void checkRounding(DType to, llvm::StringRef rounding);
 std::string text(const Value &value);
 std::string text(llvm::ArrayRef<Value> sizes);
 std::optional<int64_t> constantInteger(const Value &value);

@@ -19,6 +19,7 @@ bool KernelBuilder::Impl::insideParallel() const {
 }
 
 void KernelBuilder::Impl::noteBoxOp() {
+  refuseInThreads("an operation on a tile");
   for (Frame &frame : frames)
     if (frame.kind == FrameKind::Parallel)
       frame.hasBoxOps = true;
@@ -115,9 +116,25 @@ Value KernelBuilder::beginFor(const Value &start, const Value &stop, const Value
 
 void KernelBuilder::endFor() { impl->popFrame(Impl::FrameKind::For, "the end of a loop"); }
 
+void KernelBuilder::Impl::refuseInThreads(StringRef what) const {
+  for (const Frame &frame : frames)
+    if (frame.isThreads)
+      fail(what + " after T.thread_binding or T.get_thread_binding: what follows is code for one "
+                  "thread, which works on single elements; put work on tiles before it");
+}
+
+std::vector<Value> KernelBuilder::beginThreads(const std::vector<Value> &extents) {
+  if (impl->insideParallel())
+    fail("the number of a thread is asked for inside T.Parallel; use its loop variable");
+  std::vector<Value> ids = beginParallel(extents);
+  impl->frames.back().isThreads = true;
+  return ids;
+}
+
 std::vector<Value> KernelBuilder::beginParallel(const std::vector<Value> &extents) {
   Impl &b = *impl;
   b.requireLaunch("T.Parallel stands");
+  b.refuseInThreads("T.Parallel");
   std::vector<Value> variables;
   if (b.insideParallel()) { // lanes run it as a loop
     for (const Value &extent : extents) {

@@ -8,6 +8,7 @@
 #include "mlir/IR/Iterators.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -91,7 +92,8 @@ static AffineExpr affineOf(MLIRContext *context, const SizeTokens &tokens,
 }
 
 Buffer KernelBuilder::addTensor(const std::string &name, DType type,
-                                const std::vector<SizeTokens> &shape, bool output) {
+                                const std::vector<SizeTokens> &shape, bool output,
+                                const std::string &element) {
   Impl &b = *impl;
   if (shape.empty() || shape.size() > 8)
     fail("tensor " + name + " has " + llvm::Twine(shape.size()) +
@@ -117,6 +119,9 @@ Buffer KernelBuilder::addTensor(const std::string &name, DType type,
     attributes.push_back(b.builder.getNamedAttr(
         tile::kShapeAttr,
         AffineMapAttr::get(AffineMap::get(0, b.symbols.size(), dims, b.context.get()))));
+  if (!element.empty())
+    attributes.push_back(
+        b.builder.getNamedAttr(tile::kElementAttr, b.builder.getStringAttr(element)));
   if (output)
     attributes.push_back(b.builder.getNamedAttr(tile::kOutputAttr, b.builder.getUnitAttr()));
   unsigned index = b.function.getNumArguments();
@@ -129,6 +134,22 @@ Buffer KernelBuilder::addTensor(const std::string &name, DType type,
     buffer.shape.push_back(ShapedType::isDynamic(size) ? -1 : size);
   b.tensorShapes[buffer.handle] = shape;
   return buffer;
+}
+
+Buffer KernelBuilder::addAlias(const std::string &name, DType type,
+                               const std::vector<SizeTokens> &shape, const Buffer &tensor) {
+  Impl &b = *impl;
+  if (b.scopeOf(tensor) != tile::Scope::Global)
+    fail("a view of " + b.describe(tensor) +
+         ": only tensors in global memory have views like this");
+  auto argument = cast<BlockArgument>(b.raw(tensor));
+  unsigned base = argument.getArgNumber();
+  if (auto alias = b.function.getArgAttrOfType<IntegerAttr>(base, tile::kAliasAttr))
+    base = static_cast<unsigned>(alias.getInt());
+  Buffer view = addTensor(name, type, shape, /*output=*/false);
+  unsigned index = b.function.getNumArguments() - 1;
+  b.function.setArgAttr(index, tile::kAliasAttr, b.builder.getI64IntegerAttr(base));
+  return view;
 }
 
 Value KernelBuilder::addScalar(const std::string &name, DType type) {
@@ -220,7 +241,8 @@ void KernelBuilder::rename(const Buffer &buffer, const std::string &name) {
   if (auto op = value.getDefiningOp<tile::AllocOp>())
     op.setName(name);
   else if (auto argument = dyn_cast<BlockArgument>(value);
-           argument && impl->function.getArgAttr(argument.getArgNumber(), tile::kOutputAttr))
+           argument && (impl->function.getArgAttr(argument.getArgNumber(), tile::kOutputAttr) ||
+                        impl->function.getArgAttr(argument.getArgNumber(), tile::kAliasAttr)))
     impl->function.setArgAttr(argument.getArgNumber(), tile::kNameAttr,
                               impl->builder.getStringAttr(name));
 }
@@ -328,6 +350,36 @@ void KernelBuilder::Impl::verify(Operation *op) {
   fail(text.empty() ? "the kernel could not be built" : text);
 }
 
+/// Two names of one memory have no order between them, so within a launch one of them does all when
+/// something is written.
+static void checkAliases(func::FuncOp function) {
+  auto baseOf = [&](mlir::Value buffer) -> std::optional<unsigned> {
+    auto argument = dyn_cast<BlockArgument>(buffer);
+    if (!argument || argument.getOwner() != &function.getBody().front())
+      return std::nullopt;
+    auto alias = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), tile::kAliasAttr);
+    return alias ? static_cast<unsigned>(alias.getInt()) : argument.getArgNumber();
+  };
+  function.walk([&](tile::LaunchOp launch) {
+    struct Uses {
+      llvm::SetVector<mlir::Value> names;
+      bool written = false;
+    };
+    llvm::DenseMap<unsigned, Uses> uses;
+    launch.walk([&](AccessInterface op) {
+      for (unsigned box = 0; box < op.getNumBoxes(); ++box)
+        if (auto base = baseOf(op.getBox(box).buffer)) {
+          uses[*base].names.insert(op.getBox(box).buffer);
+          uses[*base].written |= writes(op.getAccessKind(box));
+        }
+    });
+    for (auto &[base, found] : uses)
+      if (found.written && found.names.size() > 1)
+        fail("'" + tile::nameOf(found.names[0]) + "' and '" + tile::nameOf(found.names[1]) +
+             "' are views of one tensor, and this launch writes it; use one of them throughout");
+  });
+}
+
 /// Drops what has no effect and no use: slice ends that were folded, originals of what went into a
 /// branch.
 static void eraseUnused(func::FuncOp function) {
@@ -346,6 +398,7 @@ std::unique_ptr<ModuleHandle> KernelBuilder::finish() {
   b.finished = true;
   b.builder.create<func::ReturnOp>(b.location);
   eraseUnused(b.function);
+  checkAliases(b.function);
   SmallVector<Attribute> names;
   for (const std::string &symbol : b.symbols)
     names.push_back(b.builder.getStringAttr(symbol));

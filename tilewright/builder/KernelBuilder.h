@@ -34,6 +34,8 @@ enum class DType : uint8_t {
   UInt16,
   UInt32,
   UInt64,
+  Float8E4M3FN,
+  Float8E5M2,
   Float16,
   BFloat16,
   Float32,
@@ -44,6 +46,7 @@ std::string_view nameOf(DType type);
 DType parseDType(std::string_view name); ///< throws BuildError for an unknown name
 bool isFloat(DType type);
 bool isUnsigned(DType type);
+bool isStorage(DType type); ///< a float that is computed in f32: bf16 and the 8-bit floats
 int bitsOf(DType type);
 
 /// The type in which two operands meet: float beats int, wider beats narrower, bf16 with f16 gives
@@ -109,9 +112,14 @@ public:
   /// Place of what is built next.
   void setLocation(const std::string &file, int line, int column);
 
-  // Parameters. All tensors are row-major.
+  // Parameters. All tensors are row-major. `element` is the author's type where memory holds
+  // something else: elements of four bits are pairs in bytes.
   Buffer addTensor(const std::string &name, DType type, const std::vector<SizeTokens> &shape,
-                   bool output);
+                   bool output, const std::string &element = "");
+  /// Another shape or element type of a tensor's memory. Within one launch only one of the two may
+  /// be used where either is written.
+  Buffer addAlias(const std::string &name, DType type, const std::vector<SizeTokens> &shape,
+                  const Buffer &tensor);
   Value addScalar(const std::string &name, DType type);
   Value size(const SizeTokens &tokens);
 
@@ -122,6 +130,8 @@ public:
   void endFor();
   std::vector<Value> beginParallel(const std::vector<Value> &extents);
   void endParallel();
+  /// Threads of a block as its author counts them: T.Parallel over code for one of them.
+  std::vector<Value> beginThreads(const std::vector<Value> &extents);
   void beginIf(const Value &condition);
   void beginElse();
   void endIf();
@@ -173,6 +183,9 @@ public:
                    const Operand &dst, const std::vector<Value> &size, const std::string &rounding);
   /// A new tile that holds the bits of a box as elements of another type of the same width.
   Buffer bitcastTile(const Operand &src, DType type);
+  /// A tile of the patches of an image (N, H, W, C). `window`: kernel, stride, dilation, padding.
+  void im2col(const Buffer &image, const Buffer &tile, const Value &rowStep,
+              const Value &columnStep, const std::vector<int64_t> &window);
   void iota(const Operand &dst, const Value &start, const std::vector<Value> &steps);
   void gather(const Operand &src, const Operand &dst, const Operand &indices);
   void transpose(const Operand &src, const Operand &dst, const std::vector<int64_t> &permutation);

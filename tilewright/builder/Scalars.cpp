@@ -458,7 +458,7 @@ Value KernelBuilder::Impl::select(const Value &condition, const Value &then,
   DType type = commonType(then, otherwise);
   bool asIndex = type == DType::Int32 && (isIndex(then) || isIndex(otherwise));
   auto pick = [&](const Value &value) {
-    return type == DType::BFloat16 ? toCompute(value, type) : convert(value, type, asIndex);
+    return isStorage(type) ? toCompute(value, type) : convert(value, type, asIndex);
   };
   mlir::Value cond = toCondition(condition), a = pick(then), b = pick(otherwise);
   int64_t low = std::min(then.low, otherwise.low), high = std::max(then.high, otherwise.high);

@@ -240,6 +240,8 @@ void KernelBuilder::elementwise(const std::string &function, const std::vector<S
   auto round = rounding.empty() ? std::optional<Round>(Round::Rint) : symbolizeRound(rounding);
   if (!round)
     fail(what + ": unknown rounding mode '" + rounding + "'");
+  if (*fn == Fn::Cast)
+    checkRounding(dst.buffer.dtype, rounding);
 
   // Single elements are scalars.
   struct Part {

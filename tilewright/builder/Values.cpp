@@ -17,9 +17,9 @@ void fail(const llvm::Twine &message) { throw BuildError(message.str()); }
 //===-- Types
 //------------------------------------------------------------------------------------===//
 
-static constexpr std::string_view kNames[] = {"bool",     "int8",    "int16",  "int32",  "int64",
-                                              "uint8",    "uint16",  "uint32", "uint64", "float16",
-                                              "bfloat16", "float32", "float64"};
+static constexpr std::string_view kNames[] = {
+    "bool",   "int8",          "int16",       "int32",   "int64",    "uint8",   "uint16", "uint32",
+    "uint64", "float8_e4m3fn", "float8_e5m2", "float16", "bfloat16", "float32", "float64"};
 
 std::string_view nameOf(DType type) { return kNames[static_cast<size_t>(type)]; }
 
@@ -28,16 +28,19 @@ DType parseDType(std::string_view name) {
     if (kNames[index] == name)
       return static_cast<DType>(index);
   throw BuildError("element type " + std::string(name) +
-                   " is not supported; allowed are bool, int8 to int64, uint8 to uint64, float16, "
-                   "bfloat16, float32 and "
-                   "float64");
+                   " is not supported; allowed are bool, int8 to int64, uint8 to uint64, "
+                   "float8_e4m3fn, float8_e5m2, float16, bfloat16, float32 and float64");
 }
 
-bool isFloat(DType type) { return type >= DType::Float16; }
+bool isFloat(DType type) { return type >= DType::Float8E4M3FN; }
 bool isUnsigned(DType type) { return type >= DType::UInt8 && type <= DType::UInt64; }
 
+bool isStorage(DType type) {
+  return type >= DType::Float8E4M3FN && type <= DType::BFloat16 && type != DType::Float16;
+}
+
 int bitsOf(DType type) {
-  static constexpr int kBits[] = {1, 8, 16, 32, 64, 8, 16, 32, 64, 16, 16, 32, 64};
+  static constexpr int kBits[] = {1, 8, 16, 32, 64, 8, 16, 32, 64, 8, 8, 16, 16, 32, 64};
   return kBits[static_cast<size_t>(type)];
 }
 
@@ -54,7 +57,7 @@ DType promote(DType left, DType right) {
   if (isFloat(left) != isFloat(right))
     return isFloat(left) ? left : right;
   if (isFloat(left)) {
-    if (bitsOf(left) == bitsOf(right)) // bf16 with f16
+    if (bitsOf(left) == bitsOf(right)) // bf16 with f16, or both 8-bit floats
       return DType::Float32;
     return bitsOf(left) > bitsOf(right) ? left : right;
   }
@@ -67,6 +70,10 @@ DType promote(DType left, DType right) {
 
 Type KernelBuilder::Impl::scalarType(DType type) {
   switch (type) {
+  case DType::Float8E4M3FN:
+    return builder.getFloat8E4M3FNType();
+  case DType::Float8E5M2:
+    return builder.getFloat8E5M2Type();
   case DType::Float16:
     return builder.getF16Type();
   case DType::BFloat16:
@@ -86,7 +93,7 @@ Type KernelBuilder::Impl::elementType(DType type) {
 }
 
 Type KernelBuilder::Impl::computeType(DType type) {
-  return type == DType::BFloat16 ? builder.getF32Type() : scalarType(type);
+  return isStorage(type) ? builder.getF32Type() : scalarType(type);
 }
 
 //===-- Constants
@@ -180,7 +187,13 @@ mlir::Value KernelBuilder::Impl::constantIndex(int64_t value) {
 
 static TypedAttr attributeOf(OpBuilder &builder, Type type, const Value &value) {
   if (auto floatType = dyn_cast<FloatType>(type)) {
-    llvm::APFloat number(isFloat(value.dtype) ? value.real : static_cast<double>(value.integer));
+    double real = isFloat(value.dtype) ? value.real : static_cast<double>(value.integer);
+    bool isInfinity = std::isinf(real) && value.dtype == DType::Float8E5M2; // the author's own
+    if (floatType.getWidth() == 8 && !isInfinity) {                         // saturates
+      double top = llvm::APFloat::getLargest(floatType.getFloatSemantics()).convertToDouble();
+      real = std::isnan(real) ? real : std::clamp(real, -top, top);
+    }
+    llvm::APFloat number(real);
     bool lossy;
     number.convert(floatType.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &lossy);
     return builder.getFloatAttr(floatType, number);
@@ -376,11 +389,17 @@ mlir::Value KernelBuilder::Impl::toCondition(const Value &value) {
 }
 
 mlir::Value KernelBuilder::Impl::toCompute(const Value &value, DType type) {
-  if (type != DType::BFloat16)
+  if (!isStorage(type))
     return convert(value, type);
-  if (value.isConstant()) // constants are rounded to bf16 first, as any operand is
-    return convert(wrap(convert(value, DType::BFloat16), DType::BFloat16), DType::Float32);
+  if (value.isConstant()) // constants are rounded to the type first, as any operand is
+    return convert(wrap(convert(value, type), type), DType::Float32);
   return convert(value, DType::Float32);
+}
+
+void checkRounding(DType to, StringRef rounding) {
+  if (isFloat(to) && bitsOf(to) == 8 && !rounding.empty() && rounding != "rint")
+    fail("a conversion to " + StringRef(nameOf(to)) + " rounds half to even (rint), found " +
+         rounding);
 }
 
 Value KernelBuilder::Impl::cast(const Value &value, DType type, StringRef rounding) {
@@ -395,7 +414,8 @@ Value KernelBuilder::Impl::cast(const Value &value, DType type, StringRef roundi
   // A loop variable or size stays an index value as long as it is an int32.
   if (type == DType::Int32 && isIndex(value))
     return value;
-  if (type == DType::BFloat16 && !rounding.empty()) {
+  checkRounding(type, rounding);
+  if (isStorage(type) && !rounding.empty()) {
     Value rounded = cast(value, DType::Float32, rounding);
     return cast(rounded, type);
   }

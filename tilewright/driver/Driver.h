@@ -68,7 +68,9 @@ struct Parameter {
   std::string dtype;                  ///< "float16", "int32", ...
   std::vector<int64_t> shape;         ///< -1 where a dimension is symbolic
   std::vector<std::string> shapeText; ///< "M", "128", "M + 1": for messages
-  bool output = false;                ///< allocated by the runtime and returned
+  bool output = false;                ///< given by the runtime: allocated, or an alias
+  std::string element;                ///< the author's type where two elements share a byte
+  int alias = -1;                     ///< the parameter whose memory this one shares
 };
 
 /// One argument at a call. Tensors: contiguous row-major host memory.

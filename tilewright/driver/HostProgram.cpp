@@ -15,6 +15,10 @@ namespace {
 std::string dtypeName(Type type) {
   if (type.isF16())
     return "float16";
+  if (type.isFloat8E4M3FN())
+    return "float8_e4m3fn";
+  if (type.isFloat8E5M2())
+    return "float8_e5m2";
   if (type.isBF16())
     return "bfloat16";
   if (auto real = dyn_cast<FloatType>(type))
@@ -122,6 +126,12 @@ HostProgram::HostProgram(func::FuncOp function) {
     auto name = function.getArgAttrOfType<StringAttr>(index, tile::kNameAttr);
     parameter.name = name ? name.getValue().str() : "arg" + std::to_string(index);
     parameter.output = function.getArgAttr(index, tile::kOutputAttr) != nullptr;
+    if (auto element = function.getArgAttrOfType<StringAttr>(index, tile::kElementAttr))
+      parameter.element = element.getValue().str();
+    if (auto alias = function.getArgAttrOfType<IntegerAttr>(index, tile::kAliasAttr)) {
+      parameter.output = true;
+      parameter.alias = static_cast<int>(alias.getInt());
+    }
     Type type = function.getArgument(index).getType();
     auto memref = dyn_cast<MemRefType>(type);
     parameter.dtype = dtypeName(memref ? memref.getElementType() : type);

@@ -156,7 +156,7 @@ char *converted(Machine &m, unsigned index, Kind from, char *dense, Kind to, int
 }
 
 /// The kind that arithmetic on elements of `kind` uses.
-Kind computeKind(Kind kind) { return kind == Kind::F16 || kind == Kind::BF16 ? Kind::F32 : kind; }
+Kind computeKind(Kind kind) { return isFloat(kind) && kind < Kind::F32 ? Kind::F32 : kind; }
 
 /// The kind in which elements of two kinds meet: both floats or both integers; the wider.
 std::optional<Kind> commonKind(Kind a, Kind b) {

@@ -12,6 +12,10 @@ namespace tilewright::interp {
 std::optional<Kind> kindOf(Type type) {
   if (type.isIndex())
     return Kind::I64;
+  if (type.isFloat8E4M3FN())
+    return Kind::F8E4M3;
+  if (type.isFloat8E5M2())
+    return Kind::F8E5M2;
   if (type.isF16())
     return Kind::F16;
   if (type.isBF16())
@@ -45,9 +49,10 @@ unsigned byteSize(Kind kind) {
 }
 
 const char *nameOf(Kind kind) {
-  constexpr const char *kNames[] = {"bool",     "int8",    "int16",  "int32",  "int64",
-                                    "uint8",    "uint16",  "uint32", "uint64", "float16",
-                                    "bfloat16", "float32", "float64"};
+  constexpr const char *kNames[] = {"bool",     "int8",          "int16",       "int32",
+                                    "int64",    "uint8",         "uint16",      "uint32",
+                                    "uint64",   "float8_e4m3fn", "float8_e5m2", "float16",
+                                    "bfloat16", "float32",       "float64"};
   return kNames[static_cast<unsigned>(kind)];
 }
 

@@ -13,7 +13,23 @@
 namespace tilewright::interp {
 
 /// Kinds of elements and scalars. Signless integers and `index` are the signed kinds.
-enum class Kind : uint8_t { I1, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64 };
+enum class Kind : uint8_t {
+  I1,
+  I8,
+  I16,
+  I32,
+  I64,
+  U8,
+  U16,
+  U32,
+  U64,
+  F8E4M3,
+  F8E5M2,
+  F16,
+  BF16,
+  F32,
+  F64
+};
 
 /// The kind of an integer, index or float type; none for a type the interpreter does not run.
 std::optional<Kind> kindOf(mlir::Type type);
@@ -22,7 +38,7 @@ unsigned byteSize(Kind kind);
 /// NumPy's name of the type: "float16", "int32", "bool".
 const char *nameOf(Kind kind);
 
-inline bool isFloat(Kind kind) { return kind >= Kind::F16; }
+inline bool isFloat(Kind kind) { return kind >= Kind::F8E4M3; }
 inline bool isUnsigned(Kind kind) { return kind >= Kind::U8 && kind <= Kind::U64; }
 
 /// Storage of the kinds that C++ has no type for. `Compute` is what arithmetic on them uses.
@@ -31,6 +47,14 @@ struct Bool {
   uint8_t value;
   TILEWRIGHT_INLINE uint8_t widen() const { return value; }
 };
+template <unsigned Mantissa>
+struct Quarter {
+  using Compute = float;
+  uint8_t bits;
+  TILEWRIGHT_INLINE float widen() const { return support::quarterToFloat<Mantissa>(bits); }
+};
+using E4m3 = Quarter<3>;
+using E5m2 = Quarter<2>;
 struct Half {
   using Compute = float;
   uint16_t bits;
@@ -44,7 +68,8 @@ struct Bfloat {
 
 template <class S>
 inline constexpr bool isWrapped =
-    std::is_same_v<S, Bool> || std::is_same_v<S, Half> || std::is_same_v<S, Bfloat>;
+    std::is_same_v<S, Bool> || std::is_same_v<S, Half> || std::is_same_v<S, Bfloat> ||
+    std::is_same_v<S, E4m3> || std::is_same_v<S, E5m2>;
 
 template <class S>
 struct ComputeOf {
@@ -83,6 +108,10 @@ TILEWRIGHT_INLINE S convertTo(From x, support::Rounding mode) {
     else
       return {nearest ? support::doubleToBfloat(double(x))
                       : support::narrowToBfloat(double(x), mode)};
+  } else if constexpr (std::is_same_v<S, E4m3>) {
+    return {support::doubleToQuarter<3>(double(x))};
+  } else if constexpr (std::is_same_v<S, E5m2>) {
+    return {support::doubleToQuarter<2>(double(x))};
   } else if constexpr (std::is_same_v<S, float> && std::is_same_v<From, double>) {
     return nearest ? float(x) : support::narrowToFloat(x, mode);
   } else if constexpr (std::is_integral_v<S> && fromFloat) {
@@ -119,6 +148,10 @@ decltype(auto) dispatch(Kind kind, Body &&body) {
     return body(Tag<uint32_t>());
   case Kind::U64:
     return body(Tag<uint64_t>());
+  case Kind::F8E4M3:
+    return body(Tag<E4m3>());
+  case Kind::F8E5M2:
+    return body(Tag<E5m2>());
   case Kind::F16:
     return body(Tag<Half>());
   case Kind::BF16:
@@ -205,6 +238,10 @@ void storeElement(Kind kind, char *data, int64_t index, Scalar value);
 /// Rounds a float scalar to the values of `kind`.
 TILEWRIGHT_INLINE double roundTo(Kind kind, double x) {
   switch (kind) {
+  case Kind::F8E4M3:
+    return support::quarterToFloat<3>(support::doubleToQuarter<3>(x));
+  case Kind::F8E5M2:
+    return support::quarterToFloat<2>(support::doubleToQuarter<2>(x));
   case Kind::F16:
     return support::halfToFloat(support::doubleToHalf(x));
   case Kind::BF16:

@@ -93,6 +93,7 @@ const std::vector<Field> &fields() {
       {"macs_f16", &Machine::macsF16, 1, 1e9},
       {"macs_f32", &Machine::macsF32, 1, 1e9},
       {"macs_i8", &Machine::macsI8, 1, 1e9},
+      {"macs_f8", &Machine::macsF8, 0, 1e9},
       {"flag_wait", &Machine::flagWait, 0, 1e6},
       {"block_flag", &Machine::blockFlag, 0, 1e6},
       {"vec_fixed", &Machine::vecFixed, 0, 1e6},

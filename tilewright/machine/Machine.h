@@ -43,6 +43,7 @@ struct Machine {
   int mte1LoadsPerOperand = 1;
   double mmadOverhead = 0;
   double macsF16 = 0, macsF32 = 0, macsI8 = 0; ///< MACs per cycle
+  double macsF8 = 0;                           ///< 0: the cube has no products of 8-bit floats
   /// MACs per cycle of products of elements of `bytes` bytes.
   double macs(int64_t bytes) const { return bytes == 1 ? macsI8 : bytes == 2 ? macsF16 : macsF32; }
   double flagWait = 0, blockFlag = 0, vecFixed = 0, vecBarrierTail = 0;

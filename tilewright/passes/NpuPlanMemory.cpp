@@ -54,6 +54,10 @@ std::string kib(int64_t bytes) {
 }
 
 std::string dtypeName(Type type) {
+  if (type.isFloat8E4M3FN())
+    return "float8_e4m3fn";
+  if (type.isFloat8E5M2())
+    return "float8_e5m2";
   if (type.isF16())
     return "float16";
   if (type.isBF16())

@@ -35,6 +35,32 @@ def TileVectorizeParallel : Pass<"tile-vectorize-parallel", "::mlir::func::FuncO
   let options = [Option<"plain", "plain", "bool", "false", "scalar loops for everything">];
 }
 
+def TileForwardScalars : Pass<"tile-forward-scalars", "::mlir::func::FuncOp"> {
+  let summary = "scalars that both kinds of core can get at";
+  let description = [{
+    Needs: no `tile.parallel`.
+    Guarantees: the same results. In launches with products, small tiles of which only elements at constant places are used
+    become scalar variables, which every core keeps; and an element of a tile that holds a copy of a tensor is read from the
+    tensor itself. Launches that their author divides or orders are left alone.
+
+    Example: test/passes/tile-forward-scalars.mlir.
+  }];
+  let dependentDialects = ["::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
+def TileWidenProducts : Pass<"tile-widen-products", "::mlir::func::FuncOp"> {
+  let summary = "products of 8-bit floats on cubes that have none";
+  let description = [{
+    Needs: no `tile.parallel`.
+    Guarantees: the same results, bit for bit; where the chip's cube cannot multiply 8-bit floats, operands of products are
+    converted to f16, which holds all of them, each into a tile of its own.
+
+    Example: test/passes/tile-widen-products.mlir.
+  }];
+  let dependentDialects = ["::tilewright::tile::TileDialect"];
+  let options = [Option<"chip", "chip", "std::string", "\"910b1\"", "which chip's cube">];
+}
+
 def TilePlaceAccumulators : Pass<"tile-place-accumulators", "::mlir::func::FuncOp"> {
   let summary = "give every matrix product an accumulator in L0C with its init flag";
   let description = [{

@@ -36,6 +36,10 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
   onFunctions("tile-vectorize-parallel", [plain = !options.has("vectorize")] {
     return createTileVectorizeParallel(TileVectorizeParallelOptions{plain});
   });
+  onFunctions("tile-forward-scalars", [] { return createTileForwardScalars(); });
+  onFunctions("tile-widen-products", [chip = options.chip] {
+    return createTileWidenProducts(TileWidenProductsOptions{chip});
+  });
   onFunctions("tile-place-accumulators", [strict = options.strict] {
     return createTilePlaceAccumulators(TilePlaceAccumulatorsOptions{strict});
   });

@@ -71,6 +71,45 @@ FailureOr<std::pair<Value, SmallVector<Value>>> temporaryFor(Operation *op, cons
                         SmallVector<Value>(box.sizes));
 }
 
+/// Which ops need a scalar that is read from a tile, which only the vector core can.
+class TileScalars {
+public:
+  /// A box of the op, or whether it runs at all, depends on such a scalar.
+  bool decide(Operation *op) {
+    if (llvm::any_of(op->getOperands(), [&](Value operand) { return isOne(operand); }))
+      return true;
+    for (op = op->getParentOp(); !isa<LaunchOp>(op); op = op->getParentOp())
+      if (isa<scf::IfOp, scf::ForOp>(op) &&
+          llvm::any_of(op->getOperands(), [&](Value operand) { return isOne(operand); }))
+        return true;
+    return false;
+  }
+
+private:
+  bool isOne(Value value) {
+    auto [entry, isNew] = known.try_emplace(value, false); // false while it is looked at
+    if (!isNew)
+      return entry->second;
+    bool found = false;
+    Operation *op = value.getDefiningOp();
+    if (auto load = dyn_cast_or_null<tile::LoadOp>(op)) {
+      found = isOnChip(scopeOf(load.getBuffer()));
+      if (scopeOf(load.getBuffer()) == Scope::Local)
+        for (Operation *user : load.getBuffer().getUsers())
+          if (auto store = dyn_cast<tile::StoreOp>(user))
+            found |= isOne(store.getValue());
+    } else if (op && !isa<AllocOp>(op)) {
+      found = llvm::any_of(op->getOperands(), [&](Value operand) { return isOne(operand); });
+    } else if (auto argument = dyn_cast<BlockArgument>(value)) {
+      if (auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()))
+        found = llvm::any_of(loop->getOperands(), [&](Value operand) { return isOne(operand); });
+    }
+    return known[value] = found;
+  }
+
+  llvm::DenseMap<Value, bool> known;
+};
+
 class Placer {
 public:
   explicit Placer(LaunchOp launch) : launch(launch) {}
@@ -109,10 +148,12 @@ private:
   LogicalResult legalize(AtomicOp atomic);
 
   LaunchOp launch;
+  TileScalars scalars;
 };
 
 /// L1 for what only the cube reads, UB for what only the vector unit touches; a tile that both read
-/// is loaded twice, one that the vector unit writes for the cube is handed over.
+/// is loaded twice, one that the vector unit writes for the cube is handed over. So is one whose
+/// loads depend on scalars in tiles, which the cube's program does not know.
 void Placer::place(AllocOp alloc) {
   SmallVector<GemmOp> gemms;
   SmallVector<Operation *> writers, flexible;
@@ -125,7 +166,7 @@ void Placer::place(AllocOp alloc) {
       return;
     }
     writers.push_back(op);
-    if (isFlexibleWrite(op, box))
+    if (isFlexibleWrite(op, box) && !scalars.decide(op))
       flexible.push_back(op);
     else if (isAccumulatorWrite(op, box))
       cubeWrites = true;

@@ -24,9 +24,7 @@ using machine::Machine;
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-bool isInteger(DType type) {
-  return type != DType::F16 && type != DType::BF16 && type != DType::F32 && type != DType::F64;
-}
+bool isInteger(DType type) { return !isFloat(type); }
 
 bool isWide(DType type) { return type == DType::I64 || type == DType::U64 || type == DType::F64; }
 
@@ -274,6 +272,8 @@ Working working(DType type) {
   switch (type) {
   case DType::I8:
   case DType::U8:
+  case DType::F8E4M3:
+  case DType::F8E5M2:
     return {2, true};
   case DType::BF16:
     return {4, true};

@@ -9,7 +9,7 @@ using namespace tilewright::sim;
 
 namespace {
 
-/// Scalars of 16-bit float types are f32 values here.
+/// Scalars of narrow float types are f32 values here.
 double realOf(DType type, int64_t value) {
   return type == DType::F64 ? std::bit_cast<double>(value)
                             : double(std::bit_cast<float>(uint32_t(value)));
@@ -20,7 +20,7 @@ std::string scalarText(DType type, int64_t value) {
     return value ? "True" : "False";
   if (type == DType::U64)
     return std::to_string(uint64_t(value));
-  return type >= DType::F16 ? support::floatText(realOf(type, value)) : std::to_string(value);
+  return isFloat(type) ? support::floatText(realOf(type, value)) : std::to_string(value);
 }
 
 /// The type as Python names it, empty for those that PyTorch leaves out.
@@ -40,6 +40,10 @@ std::string dtypeText(DType type) {
     return "uint32";
   case DType::U64:
     return "uint64";
+  case DType::F8E4M3:
+    return "float8_e4m3fn";
+  case DType::F8E5M2:
+    return "float8_e5m2";
   case DType::F16:
     return "float16";
   case DType::BF16:
@@ -64,7 +68,7 @@ std::string tileText(const ResolvedView &view) {
   support::TensorElements elements;
   elements.sizes.assign(view.sizes.begin(), view.sizes.begin() + view.rank);
   elements.dtype = dtypeText(view.type);
-  if (view.type >= DType::F16)
+  if (isFloat(view.type))
     elements.real = [&](int64_t index) { return realOf(view.type, load(index)); };
   else
     elements.text = [&](int64_t index) { return scalarText(view.type, load(index)); };

@@ -222,6 +222,7 @@ private:
       return insn.imm >= 0 && insn.imm <= int64_t(UnaryFn::IsFinite) ? needs(true, 1)
                                                                      : "unknown function";
     case Opcode::Convert:
+    case Opcode::Bitcast:
       return insn.imm >= 0 && insn.imm <= int64_t(DType::F64) ? needs(true, 1) : "unknown type";
     case Opcode::FBinary:
       return insn.imm >= 0 && insn.imm <= int64_t(BinaryFn::Pow) ? needs(true, 2)

@@ -105,6 +105,8 @@ int64_t elementBytes(DType type) {
   case DType::I1:
   case DType::I8:
   case DType::U8:
+  case DType::F8E4M3:
+  case DType::F8E5M2:
     return 1;
   case DType::I16:
   case DType::U16:
@@ -451,8 +453,7 @@ ReadyOp::ReadyOp(const ResolvedOp &op) : numOperands(op.numOperands) {
                op.op == TileOp::Store;
   if (moves && job.operands[0].type != job.operands[1].type) {
     job.op = TileOp::Cast;
-    bool fromFloat = job.operands[1].type >= DType::F16,
-         toFloat = job.operands[0].type >= DType::F16;
+    bool fromFloat = isFloat(job.operands[1].type), toFloat = isFloat(job.operands[0].type);
     job.round = fromFloat && !toFloat ? RoundMode::Trunc : RoundMode::Rint;
   }
   normalise(job);

@@ -448,11 +448,10 @@ void compare(const Job &job) {
 Job withScalarOperand(const Job &job, int64_t &value) {
   Job result = job;
   DType type = job.operands[1].type;
-  bool sixteen = type == DType::F16 || type == DType::BF16;
   value = job.scalars[0];
   Operand scalar;
   scalar.data = reinterpret_cast<std::byte *>(&value);
-  scalar.type = sixteen ? DType::F32 : type;
+  scalar.type = isNarrowFloat(type) ? DType::F32 : type;
   result.operands[2] = scalar;
   if (job.flags & kScalarFirst) {
     result.operands[2] = result.operands[1];

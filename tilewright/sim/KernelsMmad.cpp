@@ -212,6 +212,10 @@ template <class T, class F>
 TILEWRIGHT_INLINE bool withInput(DType type, F f) {
   if constexpr (kSame<T, float>) {
     switch (type) {
+    case DType::F8E4M3:
+      return f(E4m3{}), true;
+    case DType::F8E5M2:
+      return f(E5m2{}), true;
     case DType::F16:
       return f(Half{}), true;
     case DType::BF16:

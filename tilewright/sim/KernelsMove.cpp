@@ -92,6 +92,10 @@ uint64_t fillBits(DType type, int64_t scalar) {
     return support::floatToHalf(support::floatOfBits(uint32_t(scalar)));
   case DType::BF16:
     return support::floatToBfloat(support::floatOfBits(uint32_t(scalar)));
+  case DType::F8E4M3:
+    return support::floatToQuarter<3>(support::floatOfBits(uint32_t(scalar)));
+  case DType::F8E5M2:
+    return support::floatToQuarter<2>(support::floatOfBits(uint32_t(scalar)));
   case DType::I1:
     return scalar & 1;
   default:

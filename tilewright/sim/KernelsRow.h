@@ -18,8 +18,8 @@
 /// that already lies contiguously in the compute type is used in place, any other goes through a
 /// buffer.
 ///
-/// Compute types: float for f16, bf16 and f32; double; int32_t for integers up to 32 bits but u32;
-/// int64_t; uint64_t.
+/// Compute types: float for f32 and narrower floats; double; int32_t for integers up to 32 bits but
+/// u32; int64_t; uint64_t.
 namespace tilewright::sim::TILEWRIGHT_ISA {
 
 using kernels::Job;
@@ -32,6 +32,12 @@ inline constexpr int64_t kChunk = 512;
 struct Bool {
   uint8_t bits;
 };
+template <unsigned Mantissa>
+struct Quarter {
+  uint8_t bits;
+};
+using E4m3 = Quarter<3>;
+using E5m2 = Quarter<2>;
 struct Half {
   uint16_t bits;
 };
@@ -51,6 +57,10 @@ TILEWRIGHT_INLINE T fromElement(E e) {
     return e.bits ? T(1) : T(0);
   else if constexpr (kSame<E, Bfloat>)
     return fromElement<T>(support::bfloatToFloat(e.bits));
+  else if constexpr (kSame<E, E4m3>)
+    return fromElement<T>(support::quarterToFloat<3>(e.bits));
+  else if constexpr (kSame<E, E5m2>)
+    return fromElement<T>(support::quarterToFloat<2>(e.bits));
   else if constexpr (kSame<E, Half>)
 #ifdef __FLT16_MAX__
     return fromElement<T>(float(__builtin_bit_cast(_Float16, e.bits)));
@@ -63,6 +73,14 @@ TILEWRIGHT_INLINE T fromElement(E e) {
     return T(e);
 }
 
+template <unsigned Mantissa, class T>
+TILEWRIGHT_INLINE uint8_t toQuarter(T x) {
+  if constexpr (kSame<T, float>)
+    return support::floatToQuarter<Mantissa>(x);
+  else
+    return support::doubleToQuarter<Mantissa>(double(x));
+}
+
 /// Compute type to memory element, by the rules of support/Convert.h; integers to Bool keep bit 0.
 template <class E, class T>
 TILEWRIGHT_INLINE E toElement(T x) {
@@ -71,6 +89,10 @@ TILEWRIGHT_INLINE E toElement(T x) {
       return Bool{uint8_t(x != T(0) ? 1 : 0)};
     else
       return Bool{uint8_t(x & 1)};
+  } else if constexpr (kSame<E, E4m3>) {
+    return E4m3{toQuarter<3>(x)};
+  } else if constexpr (kSame<E, E5m2>) {
+    return E5m2{toQuarter<2>(x)};
   } else if constexpr (kSame<E, Half>) {
     if constexpr (kSame<T, float>)
 #ifdef __FLT16_MAX__
@@ -114,6 +136,10 @@ TILEWRIGHT_INLINE auto withElement(DType type, F f) {
     return f(int64_t{});
   case DType::U64:
     return f(uint64_t{});
+  case DType::F8E4M3:
+    return f(E4m3{});
+  case DType::F8E5M2:
+    return f(E5m2{});
   case DType::F16:
     return f(Half{});
   case DType::BF16:
@@ -132,6 +158,8 @@ TILEWRIGHT_INLINE Class classOf(DType type) {
   switch (type) {
   case DType::F64:
     return Class::F64;
+  case DType::F8E4M3:
+  case DType::F8E5M2:
   case DType::F16:
   case DType::BF16:
   case DType::F32:

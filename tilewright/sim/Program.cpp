@@ -113,6 +113,7 @@ std::string insnText(const Program &program, const Insn &insn) {
     return text + " " + nameOf(static_cast<BinaryFn>(insn.imm)) + operands + " : " +
            nameOf(insn.type);
   case Opcode::Convert:
+  case Opcode::Bitcast:
     return text + operands + " : " + nameOf(static_cast<DType>(insn.imm)) + " -> " +
            nameOf(insn.type);
   default:
@@ -157,6 +158,8 @@ unsigned tilewright::sim::byteSize(DType type) {
   case DType::I1:
   case DType::I8:
   case DType::U8:
+  case DType::F8E4M3:
+  case DType::F8E5M2:
     return 1;
   case DType::I16:
   case DType::U16:
@@ -176,8 +179,8 @@ unsigned tilewright::sim::byteSize(DType type) {
 }
 
 const char *tilewright::sim::nameOf(DType type) {
-  static const char *const table[] = {"i1",  "i8",  "u8",  "i16",  "u16", "i32", "u32",
-                                      "i64", "u64", "f16", "bf16", "f32", "f64"};
+  static const char *const table[] = {"i1",  "i8",     "u8",     "i16", "u16",  "i32", "u32", "i64",
+                                      "u64", "f8e4m3", "f8e5m2", "f16", "bf16", "f32", "f64"};
   return spell(table, type);
 }
 
@@ -206,16 +209,16 @@ const char *tilewright::sim::nameOf(TileOp op) {
 
 const char *tilewright::sim::nameOf(Opcode op) {
   static const char *const table[] = {
-      "const",     "move",      "add",        "sub",        "mul",       "divs",     "rems",
-      "divu",      "remu",      "floordiv",   "floormod",   "ceildiv",   "and",      "or",
-      "xor",       "shl",       "shrs",       "shru",       "mins",      "maxs",     "minu",
-      "maxu",      "cmpeq",     "cmpne",      "cmplt",      "cmple",     "cmpgt",    "cmpge",
-      "cmpult",    "cmpule",    "cmpugt",     "cmpuge",     "select",    "fadd",     "fsub",
-      "fmul",      "fdiv",      "fmax",       "fmin",       "fmaxnum",   "fminnum",  "fneg",
-      "fcmpeq",    "fcmpne",    "fcmplt",     "fcmple",     "fcmpgt",    "fcmpge",   "funary",
-      "fbinary",   "convert",   "jump",       "jumpif",     "jumpifnot", "halt",     "coreid",
-      "corecount", "subcoreid", "scalararg",  "beginblock", "issue",     "set_flag", "wait_flag",
-      "barrier",   "block_set", "block_wait", "print",      "assert"};
+      "const",     "move",      "add",       "sub",        "mul",        "divs",      "rems",
+      "divu",      "remu",      "floordiv",  "floormod",   "ceildiv",    "and",       "or",
+      "xor",       "shl",       "shrs",      "shru",       "mins",       "maxs",      "minu",
+      "maxu",      "cmpeq",     "cmpne",     "cmplt",      "cmple",      "cmpgt",     "cmpge",
+      "cmpult",    "cmpule",    "cmpugt",    "cmpuge",     "select",     "fadd",      "fsub",
+      "fmul",      "fdiv",      "fmax",      "fmin",       "fmaxnum",    "fminnum",   "fneg",
+      "fcmpeq",    "fcmpne",    "fcmplt",    "fcmple",     "fcmpgt",     "fcmpge",    "funary",
+      "fbinary",   "convert",   "bitcast",   "jump",       "jumpif",     "jumpifnot", "halt",
+      "coreid",    "corecount", "subcoreid", "scalararg",  "beginblock", "issue",     "set_flag",
+      "wait_flag", "barrier",   "block_set", "block_wait", "print",      "assert"};
   static_assert(std::size(table) == size_t(Opcode::Assert) + 1);
   return spell(table, op);
 }

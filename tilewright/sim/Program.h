@@ -10,14 +10,33 @@
 ///
 /// A core program is a small register code for scalars and control flow, which *issues* tile
 /// instructions described by templates. Registers hold 64 bits: integers sign- or zero-extended,
-/// floats as the bits of their own width in the low end (f16/bf16 scalars are kept as f32).
+/// floats as the bits of their own width in the low end (those narrower than f32 are kept as f32).
 /// Nothing here depends on MLIR; `to_sim` writes these structures, `Engine.h` runs them.
 namespace tilewright::sim {
 
-enum class DType : uint8_t { I1, I8, U8, I16, U16, I32, U32, I64, U64, F16, BF16, F32, F64 };
+enum class DType : uint8_t {
+  I1,
+  I8,
+  U8,
+  I16,
+  U16,
+  I32,
+  U32,
+  I64,
+  U64,
+  F8E4M3,
+  F8E5M2,
+  F16,
+  BF16,
+  F32,
+  F64
+};
 
 /// Bytes per element; I1 takes one byte.
 unsigned byteSize(DType type);
+/// The types from the 8-bit floats on are floats; those below f32 are computed and kept as f32.
+constexpr bool isFloat(DType type) { return type >= DType::F8E4M3; }
+constexpr bool isNarrowFloat(DType type) { return isFloat(type) && type < DType::F32; }
 
 enum class Space : uint8_t { GM, L1, L0A, L0B, L0C, UB };
 enum class Pipe : uint8_t { S, V, M, MTE1, MTE2, MTE3, FIX, All };
@@ -235,6 +254,7 @@ enum class Opcode : uint8_t {
   FBinary, ///< dst = BinaryFn(imm) of a, b
   Convert, ///< dst = a converted from DType(imm) to `type` (float to int: truncate, saturate, NaN
            ///< 0)
+  Bitcast, ///< dst = the bits of a, a DType(imm), as a value of `type`, which is as wide
   // control flow
   Jump,   ///< to code index imm
   JumpIf, ///< if a != 0 to imm

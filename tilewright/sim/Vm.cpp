@@ -14,14 +14,12 @@ using namespace tilewright::support;
 
 namespace {
 
-bool isFloat(DType type) { return type >= DType::F16; }
-
 /// Unused high bits of each integer type in a register, and whether they are zero or sign.
 struct Width {
   uint8_t shift;
   bool isUnsigned;
 };
-constexpr std::array<Width, 13> kWidths = {{{63, true},
+constexpr std::array<Width, 15> kWidths = {{{63, true},
                                             {56, false},
                                             {56, true},
                                             {48, false},
@@ -30,6 +28,8 @@ constexpr std::array<Width, 13> kWidths = {{{63, true},
                                             {32, true},
                                             {0, false},
                                             {0, true},
+                                            {0, false},
+                                            {0, false},
                                             {0, false},
                                             {0, false},
                                             {0, false},
@@ -75,6 +75,10 @@ inline int64_t fromF64(double value) { return std::bit_cast<int64_t>(value); }
 
 /// Rounds an f32 result to the float type that the register stands for.
 inline float roundTo(DType type, float value) {
+  if (type == DType::F8E4M3)
+    return quarterToFloat<3>(floatToQuarter<3>(value));
+  if (type == DType::F8E5M2)
+    return quarterToFloat<2>(floatToQuarter<2>(value));
   if (type == DType::F16)
     return halfToFloat(floatToHalf(value));
   if (type == DType::BF16)
@@ -188,6 +192,10 @@ int64_t tilewright::sim::convertScalar(int64_t value, DType from, DType to) {
     if (isFloat(from))
       return fromF32(float(wide));
     return fromF32(from == DType::U64 ? float(uint64_t(value)) : float(value));
+  case DType::F8E4M3:
+    return fromF32(quarterToFloat<3>(doubleToQuarter<3>(wide)));
+  case DType::F8E5M2:
+    return fromF32(quarterToFloat<2>(doubleToQuarter<2>(wide)));
   case DType::F16:
     return fromF32(halfToFloat(doubleToHalf(wide)));
   case DType::BF16:
@@ -199,7 +207,14 @@ int64_t tilewright::sim::convertScalar(int64_t value, DType from, DType to) {
 
 void tilewright::sim::storeScalar(void *memory, DType type, int64_t value) {
   uint16_t half;
+  uint8_t quarter;
   switch (type) {
+  case DType::F8E4M3:
+  case DType::F8E5M2:
+    quarter =
+        type == DType::F8E4M3 ? floatToQuarter<3>(asF32(value)) : floatToQuarter<2>(asF32(value));
+    std::memcpy(memory, &quarter, 1);
+    return;
   case DType::F16:
     half = floatToHalf(asF32(value));
     std::memcpy(memory, &half, 2);
@@ -217,6 +232,10 @@ int64_t tilewright::sim::loadScalar(const void *memory, DType type) {
   uint64_t bits = 0;
   std::memcpy(&bits, memory, byteSize(type));
   switch (type) {
+  case DType::F8E4M3:
+    return fromF32(quarterToFloat<3>(uint8_t(bits)));
+  case DType::F8E5M2:
+    return fromF32(quarterToFloat<2>(uint8_t(bits)));
   case DType::F16:
     return fromF32(halfToFloat(uint16_t(bits)));
   case DType::BF16:
@@ -414,6 +433,12 @@ VmStop tilewright::sim::runVm(VmState &state, const VmContext &context, int64_t 
     case Opcode::Convert:
       put(convertScalar(a(), static_cast<DType>(insn.imm), insn.type));
       break;
+    case Opcode::Bitcast: {
+      uint64_t memory = 0;
+      storeScalar(&memory, static_cast<DType>(insn.imm), a());
+      put(loadScalar(&memory, insn.type));
+      break;
+    }
     case Opcode::Jump:
       pc = int32_t(insn.imm);
       continue;

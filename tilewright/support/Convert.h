@@ -3,13 +3,15 @@
 
 #include "tilewright/support/Half.h"
 #include "tilewright/support/Math.h"
+#include "tilewright/support/Quarter.h"
 
 #include <cstdint>
 #include <limits>
 #include <type_traits>
 
 /// Conversions between element types:
-///  float to narrower float: half to even unless a mode is asked for; overflow gives infinity;
+///  float to narrower float: half to even unless a mode is asked for; overflow gives infinity, or
+///    the greatest finite value of an 8-bit float, which knows half to even only;
 ///  float to integer: the mode rounds to an integral value (a plain cast truncates), then values
 ///  out
 ///    of range saturate and NaN gives 0;
@@ -80,6 +82,10 @@ TILEWRIGHT_INLINE float toFloatOdd(double x) {
 
 TILEWRIGHT_INLINE uint16_t doubleToHalf(double x) { return floatToHalf(toFloatOdd(x)); }
 TILEWRIGHT_INLINE uint16_t doubleToBfloat(double x) { return floatToBfloat(toFloatOdd(x)); }
+template <unsigned Mantissa>
+TILEWRIGHT_INLINE uint8_t doubleToQuarter(double x) {
+  return floatToQuarter<Mantissa>(toFloatOdd(x));
+}
 
 namespace convert_detail {
 

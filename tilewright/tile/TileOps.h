@@ -87,6 +87,10 @@ inline constexpr llvm::StringLiteral kNameAttr = "tile.name";
 inline constexpr llvm::StringLiteral kShapeAttr = "tile.shape";
 /// Unit: allocated by the caller's runtime.
 inline constexpr llvm::StringLiteral kOutputAttr = "tile.output";
+/// String, memref arguments: the author's element type where two of them share a byte.
+inline constexpr llvm::StringLiteral kElementAttr = "tile.element";
+/// i64, memref arguments: the argument whose memory this one shares. The runtime passes it.
+inline constexpr llvm::StringLiteral kAliasAttr = "tile.alias";
 /// String array on the function.
 inline constexpr llvm::StringLiteral kSymbolsAttr = "tile.symbols";
 /// i64 on UB allocs cut over two vector cores.

@@ -27,6 +27,7 @@ int numOperands(Opcode op) {
   case Opcode::FNeg:
   case Opcode::FUnary:
   case Opcode::Convert:
+  case Opcode::Bitcast:
     return 1;
   case Opcode::Select:
     return 3;

@@ -22,11 +22,9 @@ using sim::UnaryFn;
 
 namespace {
 
-bool isFloat(sim::DType type) { return type >= sim::DType::F16; }
-
 unsigned bitsOf(sim::DType type) { return type == sim::DType::I1 ? 1 : 8 * sim::byteSize(type); }
 
-/// Register bits of a float constant: f16 and bf16 are kept as f32.
+/// Register bits of a float constant: floats narrower than f32 are kept as f32.
 int64_t floatBits(const APFloat &value, sim::DType type) {
   APFloat wide = value;
   bool losesInfo = false;
@@ -133,6 +131,10 @@ std::optional<sim::DType> to_sim::dtypeOf(Type type) {
   using sim::DType;
   if (type.isIndex())
     return DType::I64;
+  if (type.isFloat8E4M3FN())
+    return DType::F8E4M3;
+  if (type.isFloat8E5M2())
+    return DType::F8E5M2;
   if (type.isF16())
     return DType::F16;
   if (type.isBF16())
@@ -360,8 +362,8 @@ bool Translator::castOp(Operation *op) {
     return put(convert(convert(a, *from, it->second), it->second, *to));
   }
   if (isa<arith::BitcastOp>(op)) {
-    if (bitsOf(*from) < 32 && (isFloat(*from) || isFloat(*to)))
-      return false; // registers keep narrow floats as f32
+    if (bitsOf(*from) < 32 && (isFloat(*from) || isFloat(*to))) // registers keep them as f32
+      return put(code.pure(Opcode::Bitcast, *to, a, {}, {}, int64_t(*from)));
     if (isFloat(*to) && !isFloat(*from))
       return put(zeroExtended(a, *from));
     return put(convert(a, DType::I64, isFloat(*from) && *to == DType::I32 ? DType::I32 : *to));

@@ -68,7 +68,7 @@ sim::Ref Translator::scalarAs(Value value, DType type) {
   Ref ref = get(value);
   if (from == type)
     return ref;
-  bool floats = from >= DType::F16 && type >= DType::F16;
+  bool floats = sim::isFloat(from) && sim::isFloat(type);
   if (floats && from != DType::F64 && type == DType::F32)
     return ref; // narrow floats are kept as f32
   return code.pure(Opcode::Convert, type, ref, {}, {}, int64_t(from));

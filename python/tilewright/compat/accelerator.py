@@ -69,6 +69,16 @@ class Stream:
         return None
 
 
+class Runtime:
+    """`torch.cuda.cudart()`: functions of the GPU runtime that switch its profiler."""
+
+    def cudaProfilerStart(self) -> int:
+        return 0
+
+    def cudaProfilerStop(self) -> int:
+        return 0
+
+
 class Properties:
     """What scripts ask of a device: the chip's cores, and a GPU's answers to the rest."""
 
@@ -103,6 +113,7 @@ def _functions(torch: Any, kind: str) -> dict[str, Any]:
         "Stream": Stream,
         "_is_in_bad_fork": lambda: False,
         "_lazy_init": _nothing,
+        "cudart": Runtime,
         "current_device": lambda: 0,
         "current_stream": lambda *_: stream,
         "default_stream": lambda *_: stream,
@@ -162,3 +173,6 @@ def patch_cuda(torch: Any) -> None:
     """Makes `torch.cuda` answer for the simulated device."""
     for name, function in _functions(torch, "cuda").items():
         setattr(torch.cuda, name, function)
+    import torch.cuda.profiler as profiler
+
+    profiler.start = profiler.stop = _nothing

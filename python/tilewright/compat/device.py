@@ -9,6 +9,7 @@ precision run in float32 and are rounded once: PyTorch's CPU kernels for them ar
 from __future__ import annotations
 
 import contextlib
+import functools
 import types
 from typing import Any
 
@@ -158,6 +159,31 @@ def _in_float32(func: Any, args: Any, kwargs: Any) -> Any:
     return result.to(result_type) if result.dtype is torch.float32 else result
 
 
+_DIVISIONS = {Tensor.__truediv__, Tensor.true_divide, Tensor.div, Tensor.divide, torch.div,
+              torch.true_divide, torch.divide}  # fmt: skip
+
+
+#: New memory of a device holds zeros, so that every run is the same.
+_EMPTY = {torch.empty, torch.empty_like, torch.empty_strided, Tensor.new_empty}
+
+
+def _by_reciprocal(func: Any, args: Any, kwargs: Any, tag: str | None) -> Any:
+    """A division of a CUDA tensor by a number: PyTorch multiplies by its reciprocal there."""
+    if (
+        len(args) == 2
+        and not kwargs
+        and (tag or "").startswith("cuda")
+        and isinstance(args[0], Tensor)
+        and args[0].is_floating_point()
+        and isinstance(args[1], (int, float))
+        and args[1] != 0
+    ):
+        wide = torch.promote_types(args[0].dtype, torch.float32)
+        reciprocal = 1 / torch.tensor(args[1], dtype=wide)
+        return (args[0].to(wide) * reciprocal).to(args[0].dtype)
+    return func(*args, **kwargs)
+
+
 def in_backward() -> bool:
     """Whether autograd is running: its own tensors carry no tag."""
     return torch._C._current_graph_task_id() != -1
@@ -190,9 +216,16 @@ class DeviceMode(TorchFunctionMode):
                 kwargs["device"] = "cpu"
         if tag is None and not redirected:
             tag = _find_tag(args) or _find_tag(kwargs.values())
-        result = _in_float32(func, args, kwargs) if func in _PRODUCTS else func(*args, **kwargs)
+        if func in _PRODUCTS:
+            result = _in_float32(func, args, kwargs)
+        elif func in _DIVISIONS:
+            result = _by_reciprocal(func, args, kwargs, tag)
+        else:
+            result = func(*args, **kwargs)
         if tag is None and not redirected:
             return result
+        if func in _EMPTY and tag is not None:
+            result.zero_()
         return _mark(result, tag, _identities([*args, *kwargs.values()], set()))
 
     def _attribute(self, func: Any, args: tuple[Any, ...]) -> Any:
@@ -269,6 +302,19 @@ def _unchanged(model: Any = None, **_: Any) -> Any:
     return (lambda function: function) if model is None else model
 
 
+def _loading(real: Any) -> Any:
+    """`torch.load` that can put tensors on a simulated device."""
+
+    @functools.wraps(real)
+    def load(f: Any, map_location: Any = None, *args: Any, **kwargs: Any) -> Any:
+        tag = parse(map_location)
+        if tag is None:
+            return real(f, map_location, *args, **kwargs)
+        return _mark(real(f, "cpu", *args, **kwargs), tag, set())
+
+    return load
+
+
 def install() -> None:
     """Adds the devices to PyTorch for the rest of the program."""
     global _installed
@@ -285,6 +331,7 @@ def install() -> None:
     Tensor.is_npu = property(lambda self: (tag_of(self) or "").startswith("npu"))
     torch.nn.Module.npu = _module_npu
     torch.compile = _unchanged
+    torch.load = _loading(torch.load)
     torch.Generator = accelerator.make_generator(torch)
     mode = DeviceMode()
     mode.__enter__()

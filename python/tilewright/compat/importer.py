@@ -47,6 +47,7 @@ MODULES = {
     "torch_npu": ".compat.torch_npu",
     "tvm": ".compat.tvm",
     "tvm.tir": ".compat.tvm_tir",
+    "tvm.tirx": ".compat.tvm_tir",
     "torch_npu.contrib": ".compat.torch_npu",
     "torch_npu.contrib.transfer_to_npu": ".compat.torch_npu",
 }

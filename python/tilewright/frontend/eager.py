@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..dtypes import PACKED
 from ..errors import ArgumentError, ArgumentTypeError, CompileError, compile_error
-from ..language.buffer import Buffer, TensorType
+from ..language.buffer import Buffer, Pointer, TensorType
 from ..language.builder import Builder, NoBuilderError
 from ..language.symbols import ConstVar, Symbolic, bind_consts
 from . import source
@@ -39,8 +40,13 @@ class EagerBuilt(Built):
 class Placeholder:
     """Stands for a tensor argument until the body declares it."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, hook: Any = None) -> None:
         self._name = name
+        self._hook = hook
+
+    def declare(self, annotation: TensorType) -> Any:
+        """T.make_tensor: the parameter as a tensor."""
+        return self._hook(self._name, annotation, None)
 
     def __getattr__(self, attribute: str) -> Any:
         raise TypeError(
@@ -58,7 +64,7 @@ class EagerFunction:
         traced = Traced(function)
         self.location = traced.location
         self.annotated = _tensor_annotations(function)
-        declared = {*traced.result.declared, *self.annotated}
+        declared = {*traced.result.declared, *self.annotated, *_pointers(function)}
         self.tensors = tuple(n for n in self.signature.parameters if n in declared)
         self.consts = _const_names(source.load(function))
 
@@ -103,8 +109,8 @@ class EagerFunction:
         names = [n for n in self.signature.parameters if n not in self.tensors]
         return {**dict(zip(names, args, strict=False)), **rest}
 
-    def arguments(self, fixed: Mapping[str, Any]) -> dict[str, Any]:
-        return {**{n: Placeholder(n) for n in self.tensors}, **fixed}
+    def arguments(self, fixed: Mapping[str, Any], hook: Any) -> dict[str, Any]:
+        return {**{n: Placeholder(n, hook) for n in self.tensors}, **fixed}
 
     def probe(self, fixed: Mapping[str, Any], consts: Mapping[str, int]) -> dict[str, Any]:
         """Runs the body up to its last declaration; gives the annotations of the tensors."""
@@ -122,7 +128,7 @@ class EagerFunction:
         traced.runtime.declare_hook = hook
         try:
             with bind_consts(consts):
-                traced.callable(**self.arguments(fixed))
+                traced.callable(**self.arguments(fixed, hook))
         except (_ProbeDone, NoBuilderError):
             pass
         except Exception as error:
@@ -155,6 +161,8 @@ class EagerFunction:
                         f"expects {len(annotation.shape)} dimensions, ({sizes})"
                     )
                 shapes.append((name, annotation.shape, shape))
+                if annotation.strides is not None:
+                    shapes.append((name, annotation.strides, _strides(value, annotation)))
         for direct in (True, False):
             for _name, declared, actual in shapes:
                 for size, number in zip(declared, actual, strict=True):
@@ -185,7 +193,7 @@ class EagerFunction:
                 return add_parameter(builder, name, annotation, False, traced)
 
             traced.runtime.declare_hook = hook
-            arguments = self.arguments(fixed)
+            arguments = self.arguments(fixed, hook)
             for name, annotation in self.annotated.items():
                 arguments[name] = hook(name, annotation, None)
             with bind_consts(consts):
@@ -215,6 +223,24 @@ class EagerFunction:
                 self.location,
             )
         return tuple(v.name for v in values), single
+
+
+def _pointers(function: types.FunctionType) -> list[str]:
+    """Parameters that the signature annotates with T.ptr."""
+    try:
+        annotations = resolve_annotations(function, 1)
+    except CompileError:
+        return []
+    return [n for n, a in annotations.items() if isinstance(a, Pointer)]
+
+
+def _strides(value: Any, annotation: TensorType) -> tuple[int, ...]:
+    """Strides of a tensor in elements as the annotation counts them."""
+    steps = value.stride() if callable(getattr(value, "stride", None)) else value.strides
+    if not hasattr(value, "stride"):
+        steps = [step // value.itemsize for step in steps]
+    pairs = 2 if annotation.dtype in PACKED else 1
+    return (*[step * pairs for step in steps[:-1]], *steps[-1:])
 
 
 def _tensor_annotations(function: types.FunctionType) -> dict[str, Any]:

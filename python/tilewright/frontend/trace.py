@@ -18,6 +18,7 @@ from ..language import expr as values
 from ..language.buffer import Buffer, Element
 from ..language.expr import Expr, Var
 from ..language.loops import make_range
+from ..language.reducers import Reducer
 from ..language.symbols import Symbolic
 from .regions import Branch, Context, Guard, Loop, Region, WhileLoop
 
@@ -131,7 +132,7 @@ class Runtime:
             return
         if isinstance(value, Buffer) and value.scope == "global":
             # Of the global tensors only T.empty's take the variable's name, unless it is taken.
-            outputs = getattr(builder, "outputs", ())
+            outputs = [*getattr(builder, "outputs", ()), *getattr(builder, "aliases", ())]
             if not any(value is made for made in outputs) or name in builder.parameter_names:
                 return
             builder.parameter_names.add(name)
@@ -231,6 +232,9 @@ class Runtime:
                     "tile "
                     "operation such as T.vadd"
                 )
+            if isinstance(owner, Reducer) and operation in ("+", "&", "|", "^"):
+                owner.combine(index, value)
+                return
             target.store(BINARY[operation](target, value))
             return
         owner[index] = INPLACE[operation](owner[index], value)

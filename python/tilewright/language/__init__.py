@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import dtypes as dtypes
 from ..dtypes import NOT_YET as _LATER_TYPES
+from ..dtypes import PACKED as _PACKED
 from ..dtypes import SUPPORTED as _TYPES
 from ..dtypes import DType
 from ..dtypes import dtype as _as_dtype
@@ -17,6 +18,7 @@ from . import math as _math
 from . import vector_ops as _vector_ops
 from .alloc import (
     alloc_fragment,
+    alloc_global,
     alloc_L0A,
     alloc_L0B,
     alloc_L0C,
@@ -31,10 +33,14 @@ from .buffer import (
     Element,
     FragmentBuffer,
     LocalBuffer,
+    Ramp,
     Region,
     SharedBuffer,
+    StridedTensor,
     Tensor,
     TensorType,
+    make_tensor,
+    ptr,
 )
 from .buffer import Tensor as Buffer  # TileLang's older name
 from .builder import Builder, NoBuilderError, active, current
@@ -49,7 +55,6 @@ from .expert import (
 )
 from .expr import (
     Expr,
-    Var,
     as_expr,
     cast_value,
     if_then_else,
@@ -60,7 +65,15 @@ from .expr import (
     read,
     to_bool,
 )
-from .hints import Fragment, GemmWarpPolicy, Layout, annotate_safe_value, attr
+from .expr import Var as _MutableVar
+from .hints import (
+    Fragment,
+    GemmWarpPolicy,
+    Layout,
+    annotate_layout,
+    annotate_safe_value,
+    attr,
+)
 from .kernel import (
     Else,
     If,
@@ -71,6 +84,10 @@ from .kernel import (
     get_block_bindings,
     get_block_extent,
     get_block_extents,
+    get_thread_binding,
+    get_thread_bindings,
+    get_thread_extent,
+    thread_binding,
 )
 from .loops import (
     LoopFrame,
@@ -90,6 +107,7 @@ from .loops import (
     vectorized,
 )
 from .math import *  # noqa: F403
+from .reducers import alloc_reducer, finalize_reducer, reducer_init, reducer_update
 from .symbols import ConstVar, Symbolic, SymbolicVar, bind_consts, const, dynamic, symbolic
 from .tile_ops import (
     all_of,
@@ -107,6 +125,7 @@ from .tile_ops import (
     device_assert,
     fill,
     gemm,
+    im2col,
     load_nd2nz,
     reduce,
     reduce_absmax,
@@ -120,7 +139,9 @@ from .tile_ops import (
     store_fixpipe,
     store_nz2nd,
 )
+from .tile_ops import im2col as c2d_im2col
 from .tile_ops import print_ as print
+from .views import view
 
 #: Names that the rewriter's side defines; imported at first use, since it imports this module.
 _FRONTEND = ("prim_func", "macro", "inline", "meta_class", "Ref")
@@ -136,6 +157,18 @@ class dtype(metaclass=_DTypeMeta):
 
     def __new__(cls, value: Any) -> DType:  # type: ignore[misc]
         return _as_dtype(value)
+
+
+class _VarMeta(type):
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, (_MutableVar, SymbolicVar))
+
+
+class Var(metaclass=_VarMeta):
+    """`T.Var("n")`: a symbolic size; isinstance is true for variables of the kernel too."""
+
+    def __new__(cls, name: str, dtype: Any = "int32") -> SymbolicVar:  # type: ignore[misc]
+        return SymbolicVar(name)
 
 
 def _publish() -> None:
@@ -176,9 +209,20 @@ def _publish() -> None:
         "store_nz2nd",
     ):
         space[f"npuir_{name}"] = space[name]
-    for name in (*_TYPES, *_LATER_TYPES):
+    for name in (*_TYPES, *_PACKED, *_LATER_TYPES):
         space[name] = DType(name)
-    for alias in ("float", "half", "double", "int", "uint", "short", "long", "fp8"):
+    for alias in (
+        "tfloat32",
+        "float8_e4m3",
+        "float",
+        "half",
+        "double",
+        "int",
+        "uint",
+        "short",
+        "long",
+        "fp8",
+    ):
         space[alias] = _as_dtype(alias)
     for name in ("exp", "log", "log2", "log10", "exp10", "sin", "cos", "tan", "sqrt"):
         space[f"__{name}"] = getattr(_math, name)

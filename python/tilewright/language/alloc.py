@@ -6,10 +6,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..dtypes import check_supported, dtype
+from ..dtypes import DType, check_supported, check_usable, dtype, limits
 from .buffer import Buffer, normalize_shape
 from .builder import current
 from .expr import Var
+from .packed import ON_CHIP, FourBitTile, is_packed
 from .symbols import Symbolic
 
 #: TileLang's scope spelling -> scope of the tile dialect.
@@ -48,8 +49,12 @@ def _alloc(function: str, shape: Any, element: Any, scope: str) -> Buffer:
             f"{function}: a tile of {' x '.join(map(str, plain))} elements fits into no memory of "
             "the chip; make the block smaller"
         )
-    core = current().core.alloc(function, check_supported(dtype(element)), plain, SCOPES[scope])
-    return Buffer(core, tuple(plain), scope)
+    kind = check_usable(dtype(element))
+    place = SCOPES[scope]
+    if is_packed(kind):
+        core = current().core.alloc(function, ON_CHIP[kind], plain, place)
+        return FourBitTile(core, tuple(plain), scope, kind)
+    return Buffer(current().core.alloc(function, kind, plain, place), tuple(plain), scope)
 
 
 def _runtime(size: Any) -> bool:
@@ -101,6 +106,16 @@ def alloc_L0C(shape: Any, dtype: Any) -> Buffer:
     return _expert("alloc_L0C", shape, dtype, "l0c")
 
 
+def _check_range(init: Any, element: DType) -> None:
+    """Refuses a finite number that a floating-point variable cannot hold."""
+    if isinstance(init, (int, float)) and element.is_float and math.isfinite(init):
+        most = limits(element)[1]
+        if abs(init) > most:
+            raise ValueError(
+                f"alloc_var: {init} exceeds maximum of {element} ({most}); use a wider type"
+            )
+
+
 def alloc_var(dtype: Any, *args: Any, init: Any = None, scope: str = "local.var") -> Var:
     """A mutable scalar, `x = T.alloc_var("int32", init=0)`; zero without `init`."""
     for arg in args:
@@ -113,8 +128,14 @@ def alloc_var(dtype: Any, *args: Any, init: Any = None, scope: str = "local.var"
     lanes, extents = core.parallel_lanes()  # inside T.Parallel every lane has its own
     buffer = Buffer(core.alloc_lanes("alloc_var", element, extents), (), "local.var")
     found = Var(buffer, lanes)
+    _check_range(init, element)
     found.store(0 if init is None else init)
     return found
+
+
+def alloc_global(shape: Any, dtype: Any) -> Buffer:
+    """A tensor in global memory for the launches of one call; the runtime allocates it."""
+    return current().add_scratch(normalize_shape(shape), dtype)
 
 
 def empty(*shape: Any, dtype: Any = "float32") -> Buffer:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..dtypes import DType, dtype
 from .builder import current
-from .expr import Expr, to_value, to_values
+from .expr import Expr, if_then_else, read, to_value, to_values
 from .symbols import Symbolic
 
 
@@ -55,6 +55,11 @@ class Buffer:
     def ndim(self) -> int:
         return len(self.shape)
 
+    @property
+    def data(self) -> Buffer:
+        """The memory, for `T.Tensor(shape, dtype, buffer.data)`."""
+        return self
+
     def rename(self, name: str) -> None:
         """Names a tile after the variable it was assigned to."""
         current().core.rename(self.core, name)
@@ -73,17 +78,41 @@ class Buffer:
 
     def __getitem__(self, index: Any) -> Element | Region:
         parts = self._expand(index)
+        if any(isinstance(p, Ramp) for p in parts):
+            return [read(self[place]) for place in self._lanes(parts)]  # type: ignore[return-value]
         if len(parts) < len(self.shape) or any(isinstance(p, slice) for p in parts):
             return Region(self, parts)
         return Element(self, parts)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """`A[i, j] = v`: stores with conversion. Writing to a slice fills or copies it."""
+        parts = self._expand(index)
+        if any(isinstance(p, Ramp) for p in parts):
+            places = self._lanes(parts)
+            values = value if isinstance(value, list) else [value] * len(places)
+            if len(values) != len(places):
+                raise ValueError(
+                    f"a store of {len(values)} elements to {len(places)} lanes of a T.Ramp"
+                )
+            for place, one in zip(places, values, strict=True):
+                self[place] = one
+            return
         target = self[index]
         if isinstance(target, Element):
             target.store(value)
         else:
             self._assign(target, value)
+
+    def _lanes(self, parts: list[Any]) -> list[tuple[Any, ...]]:
+        """The index lists of a list with T.Ramp, one for each lane."""
+        lanes = next(p.lanes for p in parts if isinstance(p, Ramp))
+        return [
+            tuple(
+                p.at(lane, extent) if isinstance(p, Ramp) else p
+                for p, extent in zip(parts, self.shape, strict=True)
+            )
+            for lane in range(lanes)
+        ]
 
     def _assign(self, target: Region, value: Any) -> None:
         from . import tile_ops
@@ -272,6 +301,14 @@ class TensorType:
         return f"T.Tensor({self.shape}, {self.dtype!r})"
 
 
+def _names_type(value: Any) -> bool:
+    try:
+        dtype(value)
+    except TypeError:
+        return False
+    return not isinstance(value, (int, float))
+
+
 class _TensorFactory:
     """`T.Tensor(shape, dtype)` and `T.Tensor[shape, dtype]`."""
 
@@ -280,26 +317,87 @@ class _TensorFactory:
 
     def __call__(
         self, shape: Any, dtype: Any = "float32", data: Any = None, strides: Any = None, **_: Any
-    ) -> TensorType:
-        if strides is not None:
-            raise TypeError(
-                "T.Tensor with strides is not supported yet; pass a contiguous tensor "
-                "and leave strides out"
-            )
-        return TensorType(shape, dtype, self._scope)
+    ) -> Any:
+        if isinstance(data, Buffer):
+            from .views import view
+
+            return view(data, shape, dtype)
+        return TensorType(shape, dtype, self._scope, strides)
 
     def __getitem__(self, item: Any) -> TensorType:
-        if not isinstance(item, tuple) or len(item) != 2:
-            raise TypeError(
-                "T.Tensor[...] takes a shape and an element type: T.Tensor[(M, N), 'float16']"
-            )
-        return TensorType(item[0], item[1], self._scope)
+        if isinstance(item, tuple) and len(item) == 2 and _names_type(item[1]):
+            return TensorType(item[0], item[1], self._scope)
+        return TensorType(item, "float32", self._scope)
 
     def __instancecheck__(self, value: Any) -> bool:
         return isinstance(value, Buffer)
 
 
+class Pointer:
+    """`A: T.ptr` in the signature of an eager kernel; the body gives it a shape (T.make_tensor)."""
+
+    def __call__(self, *_: Any, **__: Any) -> Pointer:
+        return self
+
+    def __repr__(self) -> str:
+        return "T.ptr"
+
+
+ptr = Pointer()
+
+
+def make_tensor(pointer: Any, shape: Any, dtype: Any = "float32", strides: Any = None) -> Any:
+    """The tensor of a shape behind a parameter `A: T.ptr`."""
+    declare = getattr(type(pointer), "declare", None)
+    if declare is None:
+        raise TypeError(
+            f"T.make_tensor takes a parameter annotated with T.ptr, found {pointer!r}; addresses "
+            "computed or read in a kernel cannot be followed"
+        )
+    return declare(pointer, TensorType(shape, dtype, strides=strides))
+
+
+class Ramp:
+    """`A[T.Ramp(base, stride, lanes)]`: elements base, base + stride, ... read or written at once.
+
+    An index below 0 counts from the end.
+    """
+
+    def __init__(self, base: Any, stride: Any, lanes: int) -> None:
+        self.base, self.stride, self.lanes = base, stride, int(lanes)
+
+    def at(self, lane: int, extent: Any) -> Any:
+        """The index of one lane."""
+        index = self.base + lane * self.stride
+        if isinstance(index, int):
+            return index
+        return if_then_else(index < 0, index + extent, index)
+
+
+class _StridedFactory(_TensorFactory):
+    """`T.StridedTensor(shape, strides, dtype)`: the caller's tensor may have any strides.
+
+    Kernels see its elements in row-major order: a tensor with other strides is packed for the call
+    and what the kernel wrote is unpacked after it.
+    """
+
+    def __call__(self, shape: Any, strides: Any, dtype: Any = "float32", **_: Any) -> TensorType:
+        sizes, steps = normalize_shape(shape), normalize_shape(strides)
+        if len(sizes) != len(steps):
+            raise ValueError(
+                f"T.StridedTensor: {len(sizes)} sizes and {len(steps)} strides; give one of each "
+                "for every dimension"
+            )
+        return TensorType(sizes, dtype, self._scope, steps)
+
+    def __getitem__(self, item: Any) -> TensorType:
+        if not isinstance(item, tuple) or len(item) not in (2, 3):
+            raise TypeError("T.StridedTensor[...] takes a shape, strides and an element type")
+        return self(*item)
+
+
 Tensor = _TensorFactory("global")
+StridedTensor = _StridedFactory("global")
 FragmentBuffer = _TensorFactory("local.fragment")
 SharedBuffer = _TensorFactory("shared.dyn")
 LocalBuffer = _TensorFactory("local")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from ..dtypes import DType, check_supported, dtype
+from ..dtypes import PACKED, DType, check_supported, check_usable, dtype
 from .symbols import Symbolic, size_text, size_tokens
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ class Builder:
         #: Names used by the kernel that only Expert authors use ("alloc_ub", "Scope", ...).
         self.expert_names: set[str] = set()
         self.outputs: list[Buffer] = []
+        #: Tensors that the runtime provides and no call returns: T.alloc_global, views of tensors.
+        self.aliases: list[Buffer] = []
         self.parameter_names: set[str] = set()
 
     def __enter__(self) -> Builder:
@@ -80,6 +82,12 @@ class Builder:
         self.outputs.append(found)
         return found
 
+    def add_scratch(self, shape: Any, element: Any) -> Buffer:
+        """A tensor that the runtime allocates for each call (T.alloc_global)."""
+        found = self._tensor(f"global{len(self.aliases)}", shape, dtype(element), True)
+        self.aliases.append(found)
+        return found
+
     def add_scalar_param(self, name: str, element: Any) -> Expr:
         from .expr import Expr
 
@@ -96,8 +104,14 @@ class Builder:
                     f"dimension {position} of tensor {name} is {shape[position]!r}; a shape holds "
                     "Python integers and sizes made by T.dynamic, T.symbolic or T.const"
                 )
-        core = self.core.add_tensor(name, check_supported(element), dims, output)
-        return Buffer(core, tuple(_plain(d) for d in shape))
+        sizes = tuple(_plain(d) for d in shape)
+        if check_usable(element) in PACKED:
+            from .packed import BYTE, FourBitTensor
+
+            halved = size_tokens(shape[-1] // 2)
+            core = self.core.add_tensor(name, BYTE, [*dims[:-1], halved], output, element)
+            return FourBitTensor(core, sizes, element)
+        return Buffer(self.core.add_tensor(name, element, dims, output), sizes)
 
     def size(self, symbolic: Symbolic) -> Expr:
         """The run-time value of a symbolic size."""

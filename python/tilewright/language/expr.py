@@ -244,6 +244,33 @@ class Var(Expr):
         return f"<{self.dtype} variable {self.name}>"
 
 
+class Named(Expr):
+    """`x = T.int32()`: a name for a value that `T.let(x, value)` gives."""
+
+    __slots__ = ("kind",)
+
+    def __init__(self, kind: DType) -> None:
+        self.kind = kind
+        self._core_value = None
+
+    def core_value(self) -> Any:
+        if self._core_value is None:
+            raise ValueError(f"this {self.kind} has no value yet; give it one with T.let(x, value)")
+        return self._core_value
+
+    @property
+    def dtype(self) -> DType:
+        return self.kind
+
+    @property
+    def constant(self) -> None:
+        return None
+
+    def give(self, value: Any) -> None:
+        """The value that the name stands for from here on."""
+        self._core_value = cast_value(value, self.kind).core_value()
+
+
 def is_runtime(value: Any) -> bool:
     """True for what can only be known when the kernel runs."""
     if isinstance(value, Symbolic):
@@ -301,7 +328,7 @@ def as_expr(value: Any) -> Expr:
 
 def read(value: Any) -> Any:
     """Reads a variable or buffer element once; other values are given back."""
-    if isinstance(value, Expr) and type(value) is not Expr:
+    if isinstance(value, Expr) and type(value) is not Expr and type(value) is not Named:
         return Expr(value.core_value())
     return value
 

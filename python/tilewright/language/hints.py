@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import Any
 
 from .buffer import operand
 from .builder import current
 from .expr import to_value
+
+#: Elements of a layout that are looked at one by one.
+MOST_CHECKED = 1 << 16
 
 
 def _ignore(*_: Any, **__: Any) -> None:
@@ -17,7 +22,6 @@ def _ignore(*_: Any, **__: Any) -> None:
 #: Hints that are statements.
 NAMES = (
     "use_swizzle",
-    "annotate_layout",
     "annotate_padding",
     "annotate_l2_hit_ratio",
     "annotate_min_blocks_per_sm",
@@ -67,6 +71,25 @@ class Layout:
     def __call__(self, *_: Any) -> None:
         return None
 
+    def clash(self) -> tuple[Any, Any, Any] | None:
+        """Two indices with one place, and that place; None when the map is known to have none."""
+        if len(self.arguments) < 2 or not callable(self.arguments[1]):
+            return None
+        shape, forward = self.arguments[:2]
+        sizes = [shape] if isinstance(shape, int) else list(shape)
+        if not all(isinstance(s, int) for s in sizes) or math.prod(sizes) > MOST_CHECKED:
+            return None
+        places: dict[Any, Any] = {}
+        for index in itertools.product(*map(range, sizes)):
+            try:
+                found = forward(*index)
+            except Exception:  # a map of run-time values
+                return None
+            place = tuple(found) if isinstance(found, (tuple, list)) else (found,)
+            if places.setdefault(place, index) != index:
+                return places[place], index, place
+        return None
+
     def repeat(self, *_: Any, **__: Any) -> Layout:
         return self
 
@@ -79,6 +102,18 @@ class Layout:
 
 class Fragment(Layout):
     """A GPU register layout; has no effect."""
+
+
+def annotate_layout(layouts: dict[Any, Any], **_: Any) -> None:
+    """A hint; but a layout that puts two elements of a tile in one place is refused."""
+    for buffer, layout in layouts.items():
+        clash = layout.clash() if isinstance(layout, Layout) else None
+        if clash is not None:
+            one, two, place = clash
+            raise ValueError(
+                f"T.annotate_layout: the layout of shared buffer `{buffer.name}` must be "
+                f"injective; {one} and {two} both map to physical coordinates {place}"
+            )
 
 
 class attr:

@@ -10,6 +10,8 @@ from .builder import current
 from .expr import Expr, to_values
 
 _local = threading.local()
+#: Threads of a block that its author leaves open.
+THREADS = 128
 
 
 class BlockId(Expr):
@@ -46,6 +48,15 @@ class KernelFrame:
         self.npu = npu
         self.threads = threads
         self.ids: list[Expr] = []
+        self.lanes: list[Expr] = []  #: the threads, once the kernel has asked for one
+
+    def thread_ids(self) -> list[Expr]:
+        """Numbers of the thread in each dimension; from here on the body is code for one thread."""
+        if not self.lanes:
+            counts = self.threads if isinstance(self.threads, (list, tuple)) else [self.threads]
+            extents = [THREADS if count is None else count for count in counts]
+            self.lanes = [Expr(v) for v in current().core.begin_threads(to_values(extents))]
+        return self.lanes
 
     def __enter__(self) -> Any:
         values = current().core.begin_launch(to_values(self.blocks))
@@ -61,6 +72,8 @@ class KernelFrame:
     def __exit__(self, kind: Any, *_: object) -> None:
         _local.stack.pop()
         if kind is None:
+            if self.lanes:
+                current().core.end_parallel()
             current().core.end_launch()
 
 
@@ -73,14 +86,14 @@ def Kernel(
     pipeline: bool = False,
     cluster_dims: Any = None,
 ) -> KernelFrame:
-    """One launch over 1 to 3 block extents, the first fastest.
+    """One launch over 1 to 3 block extents, the first fastest; without any, of one block.
 
     GPU form: `with T.Kernel(gx, gy, threads=128) as (bx, by)`; `threads` is a hint. NPU form:
     `with T.Kernel(n, is_npu=True) as (cid, _)`.
     """
-    if not 1 <= len(blocks) <= 3:
-        raise TypeError(f"T.Kernel takes 1 to 3 block extents, found {len(blocks)}")
-    return KernelFrame(blocks, is_npu, threads)
+    if len(blocks) > 3:
+        raise TypeError(f"T.Kernel takes at most 3 block extents, found {len(blocks)}")
+    return KernelFrame(blocks or (1,), is_npu, threads)
 
 
 def _frame(name: str) -> KernelFrame:
@@ -114,6 +127,41 @@ def get_block_extent(dim: int = 0) -> Any:
 def get_block_extents() -> list[Any]:
     """All grid extents of the launch."""
     return list(_frame("T.get_block_extents").blocks)
+
+
+def get_thread_binding(dim: int = 0) -> Expr:
+    """The number of the thread. What follows in the kernel is code for one thread.
+
+    The threads run statement by statement together, so that what one has written in a statement
+    all can read in the next; T.sync_threads has nothing to add.
+    """
+    ids = _frame("T.get_thread_binding").thread_ids()
+    if not 0 <= dim < len(ids):
+        raise IndexError(f"the launch has threads in {len(ids)} dimensions, found dimension {dim}")
+    return ids[dim]
+
+
+def get_thread_bindings() -> list[Expr]:
+    """Numbers of the thread in all dimensions."""
+    return list(_frame("T.get_thread_bindings").thread_ids())
+
+
+def get_thread_extent(dim: int = 0) -> Any:
+    """Number of threads of a block in one dimension."""
+    counts = _frame("T.get_thread_extent").threads
+    counts = counts if isinstance(counts, (list, tuple)) else [counts]
+    return THREADS if counts[dim] is None else counts[dim]
+
+
+def thread_binding(start: Any, stop: Any = None, thread: str = "threadIdx.x", **_: Any) -> Expr:
+    """`tx = T.thread_binding(0, n, thread="threadIdx.x")`: the number of the thread."""
+    kind, _dot, letter = str(thread).partition(".")
+    if letter not in ("x", "y", "z") or kind not in ("threadIdx", "blockIdx"):
+        raise ValueError(f"T.thread_binding: {thread!r} is not threadIdx.x, .y or .z")
+    dim = "xyz".index(letter)
+    if kind == "blockIdx":
+        return get_block_binding(dim)
+    return get_thread_binding(dim)
 
 
 class _If:

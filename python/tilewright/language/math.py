@@ -13,6 +13,7 @@ from ..dtypes import dtype as as_dtype
 from .buffer import Buffer, Region
 from .expr import (
     Expr,
+    Named,
     as_expr,
     binary,
     cast_value,
@@ -213,7 +214,7 @@ def reinterpret(a: Any, b: Any) -> Any:
 def infinity(dtype: Any = "float32") -> Any:
     """Infinity of a floating-point type."""
     to = check_supported(as_dtype(dtype))
-    if not to.is_float:
+    if not to.is_float or to == "float8_e4m3fn":
         raise TypeError(f"{to} has no infinity; use T.max_value({to!r})")
     return typed_constant(_math.inf, to)
 
@@ -240,9 +241,13 @@ def likely(cond: Any) -> Any:
     return cond
 
 
-def let(value: Any) -> Any:
-    """The value, computed here."""
-    return as_expr(value)
+def let(value: Any, kind: Any = None) -> Any:
+    """`let(value)`: the value, computed here; `let(value, type)`: converted; `let(name, value)`."""
+    if isinstance(value, Named):
+        value.give(kind)
+        return value
+    found = as_expr(value)
+    return found if kind is None else cast_value(found, as_dtype(kind))
 
 
 def meta_var(value: Any) -> Any:

@@ -15,17 +15,6 @@ LATER: dict[str, str] = {
     "block_barrier": "use one launch per step: launches wait for each other",
     "subblock_barrier": "divide the rows so that each vector core reads what it wrote itself, or "
     "let the cube core pass signals on (T.sync_block_set, T.sync_block_wait)",
-    "StridedTensor": "pass a contiguous tensor and annotate it with T.Tensor",
-    "alloc_global": "pass a scratch tensor as a parameter",
-    "make_tensor": "pass the tensor itself as a parameter",
-    "ptr": "pass a tensor and annotate it with T.Tensor",
-    "view": "allocate a tile of the new shape and use T.reshape(src, dst)",
-    "alloc_reducer": "use T.reduce_sum and its relatives on a tile",
-    "reducer_init": "use T.reduce_sum and its relatives on a tile",
-    "reducer_update": "use T.reduce_sum and its relatives on a tile",
-    "finalize_reducer": "use T.reduce_sum and its relatives on a tile",
-    "im2col": "gather with T.Parallel",
-    "c2d_im2col": "gather with T.Parallel",
     "atomic_or": "use T.atomic_add, T.atomic_max or T.atomic_min",
     "atomic_load": "copy the tensor into a tile",
     "atomic_store": "copy a tile into the tensor",
@@ -34,7 +23,6 @@ LATER: dict[str, str] = {
     "rng_rand_float": "pass random numbers in a tensor",
     "loop_break": "use `while` with a condition",
     "index_to_coordinates": "use // and %",
-    "Ramp": "use T.Parallel",
     "Broadcast": "use T.Parallel",
     "alloc_buffer": "use T.alloc_shared or T.alloc_fragment",
     "buffer_store": "assign to the element: A[i] = value",
@@ -46,7 +34,6 @@ LATER: dict[str, str] = {
     "call_extern": "foreign code cannot run on the simulated NPU: write the operation with T.*",
     "call_intrin": "foreign code cannot run on the simulated NPU: write the operation with T.*",
     "import_source": "foreign code cannot run on the simulated NPU: write the operation with T.*",
-    "thread_binding": "use T.Parallel",
     "async_copy": "use T.copy",
     "sync_grid": "use one launch per step: launches wait for each other",
     "comm_reducer": "use T.reduce_sum and its relatives on a tile",
@@ -56,9 +43,6 @@ LATER: dict[str, str] = {
 
 #: Names of GPU hardware, by what they begin with or in full, and what to use in their place.
 _GPU: dict[str, str] = {
-    "get_thread_binding": "use T.Parallel",
-    "get_thread_bindings": "use T.Parallel",
-    "get_thread_extent": "use T.Parallel",
     "get_lane_idx": "use T.Parallel",
     "get_warp_idx": "use T.Parallel",
     "get_warp_group_idx": "use T.Parallel",
@@ -124,6 +108,7 @@ def status(name: str) -> str:
     from . import hints
 
     if name in hints.NAMES or name.split(".")[0] in (
+        "annotate_layout",
         "GemmWarpPolicy",
         "Layout",
         "Fragment",

@@ -65,7 +65,7 @@ class Symbolic:
         return Symbolic((*left, *right, operator))
 
     def __add__(self, other: Any) -> Any:
-        return self if other == 0 and isinstance(other, int) else self._combine("+", other)
+        return self if isinstance(other, int) and other == 0 else self._combine("+", other)
 
     def __radd__(self, other: Any) -> Any:
         return self._combine("+", other, True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import packed
 from .buffer import Buffer, Element, Region, is_box, operand
 from .builder import current
 from .expr import Expr, Var, as_expr, read, to_bool, to_value, to_values
+from .views import View, reduce_view
 
 
 def _sizes(size: Any) -> list[Any]:
@@ -25,6 +27,9 @@ def copy(src: Any, dst: Any, coalesced_width: Any = None, size: Any = None, **hi
     """
     if size is None and isinstance(coalesced_width, (list, tuple)):
         size = coalesced_width
+    if packed.copies(src, dst):
+        packed.copy(src, dst)
+        return
     if not is_box(src) and not isinstance(src, Var) and is_box(dst):
         fill(dst, src)
         return
@@ -72,6 +77,32 @@ def gemm(A: Any, B: Any, C: Any, *args: Any, **options: Any) -> None:
     )
 
 
+def im2col(
+    img: Any,
+    col: Any,
+    nhw_step: Any,
+    c_step: Any,
+    kernel: int,
+    stride: int,
+    dilation: int,
+    pad: int,
+    *_: Any,
+    **hints: Any,
+) -> None:
+    """Tile (nhw_step, c_step) of the matrix whose product with a filter is a convolution.
+
+    `img` is a tensor (N, H, W, C). A row of the matrix is one place of the output, its columns are
+    the kernel * kernel * C elements under the filter there, 0 outside the image.
+    """
+    current().core.im2col(
+        operand(img, "the image of T.im2col").buffer,
+        operand(col, "the tile of T.im2col").buffer,
+        to_value(nhw_step),
+        to_value(c_step),
+        [int(kernel), int(stride), int(dilation), int(pad)],
+    )
+
+
 _GEMM_OPTIONS = {
     "transpose_A",
     "transpose_B",
@@ -93,6 +124,8 @@ def fill(buffer: Any, value: Any) -> None:
     if isinstance(buffer, Var):
         buffer.store(value)
         return
+    if isinstance(buffer, packed.FourBit):
+        value = packed.rounded(buffer.element, value)
     current().core.fill(operand(buffer, "the target of T.fill"), to_value(value))
 
 
@@ -127,14 +160,21 @@ def _reduce(kind: str, src: Any, dst: Any, dims: Any, size: Any, clear_first: An
     if size is not None and not isinstance(size, (list, tuple)):  # the fourth argument was `clear`
         size, clear_first = None, size
     axes = [int(d) for d in (dims if isinstance(dims, (list, tuple)) else [dims])]
-    current().core.reduce(
-        _KINDS[kind],
-        operand(src, "the source of a reduction"),
-        operand(dst, "the destination of a reduction"),
-        axes,
-        _sizes(size),
-        not bool(clear_first),
-    )
+
+    def emit(source: Any, target: Any, along: list[int]) -> None:
+        current().core.reduce(
+            _KINDS[kind],
+            operand(source, "the source of a reduction"),
+            operand(target, "the destination of a reduction"),
+            along,
+            _sizes(size),
+            not bool(clear_first),
+        )
+
+    if isinstance(src, View) and size is None:
+        reduce_view(src, dst, axes, emit)
+    else:
+        emit(src, dst, axes)
 
 
 def reduce(
@@ -213,6 +253,13 @@ def reduce_bitxor(buffer: Any, out: Any, dim: Any = -1, clear: Any = True, **hin
 
 def _scan(kind: str, src: Any, dst: Any, dim: int, reverse: bool) -> None:
     target = src if dst is None else dst
+    if isinstance(src, View):
+        along = src.base_dim(int(dim))
+        if along is None:
+            raise ValueError(
+                f"a scan along dimension {dim} of a view, a part of a tile's dimension"
+            )
+        dim = along
     current().core.scan(
         kind,
         operand(src, "the source of a scan"),
@@ -223,14 +270,14 @@ def _scan(kind: str, src: Any, dst: Any, dim: int, reverse: bool) -> None:
 
 
 def cumsum(
-    src: Any, dst: Any = None, dim: int = 0, reverse: bool = False, size: Any = None
+    src: Any, dst: Any = None, dim: int = 0, reverse: bool = False, size: Any = None, **hints: Any
 ) -> None:
     """Running sum along `dim`; in place without `dst`."""
     _scan("sum", src, dst, dim, reverse)
 
 
 def cummax(
-    src: Any, dst: Any = None, dim: int = 0, reverse: bool = False, size: Any = None
+    src: Any, dst: Any = None, dim: int = 0, reverse: bool = False, size: Any = None, **hints: Any
 ) -> None:
     """Running maximum along `dim`; in place without `dst`."""
     _scan("max", src, dst, dim, reverse)

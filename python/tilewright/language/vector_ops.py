@@ -11,6 +11,7 @@ from ..dtypes import dtype as as_dtype
 from .buffer import Buffer, is_box, operand
 from .builder import current
 from .expr import to_value, to_values
+from .views import view
 
 
 def _source(value: Any, what: str) -> Any:
@@ -145,14 +146,12 @@ def vtranspose(src: Any, dst: Any, permutation: Any = None, size: Any = None) ->
     )
 
 
-def vreshape(src: Any, dst: Any, *rest: Any) -> None:
-    """Copies src in row-major order into dst, which has as many elements."""
+def vreshape(src: Any, dst: Any, *rest: Any) -> Any:
+    """With a shape: a view of src. With a tile: copies src into it in row-major order."""
     if not is_box(dst):
-        raise NotImplementedError(
-            "T.reshape(buffer, shape) as a view is not supported yet; allocate a tile "
-            "of the new shape and use "
-            "T.reshape(src, dst)"
-        )
+        return view(src, dst)
+    if src is dst:  # a tile onto itself
+        return None
     current().core.reshape(operand(src, "src of T.reshape"), operand(dst, "dst of T.reshape"))
 
 
