@@ -110,7 +110,7 @@ class Versus(Reader):
             side = self.other(kernel, given, chip, ours, setting, switches, row)
             if side and (row.theirs is None or side.cycles < row.theirs.cycles):
                 row.theirs = side
-        return "compared" if row.theirs else "not compared: " + row.problems[0]
+        return "compared" if row.theirs else "not compared"
 
     def other(
         self,
@@ -216,7 +216,7 @@ def table(versus: Versus) -> int:
         print(f"geometric mean of theirs / ours: {np.exp(np.mean(np.log(ratios))):.3f}")
     for row in versus.rows:
         if not row.theirs:
-            print(f"not compared: {row.name}: {row.problems[0]}")
+            print(f"not compared: {row.name}: {'; '.join(row.problems[:1])}")
     for outcome, names in sorted(versus.results.items()):
         if not outcome.endswith("compared") and not outcome.startswith("not compared"):
             print(f"{len(names)} x {outcome}: {', '.join(names[:3])}")
