@@ -78,3 +78,27 @@ def test_unknown_work_stays_in_order():
     kernel = compile_kernel(through_data, [turns, a], {"blocks": 50}, 2)
     assert not [r for r in kernel.remarks if r["stage"] == "tile-order-blocks"]
     check(through_data, [turns, a], lambda n, a: a + n[:, None], rtol=1e-6, atol=0, blocks=50)
+
+
+@tilelang.jit
+def adds_rows(A, C, blocks):
+    """All blocks add to one row, later ones a sum of more rows."""
+    A: T.Tensor((blocks, COLS), T.float32)
+    C: T.Tensor((COLS,), T.float32)
+    with T.Kernel(blocks, threads=128) as b:
+        a = T.alloc_shared((COLS,), T.float32)
+        total = T.alloc_fragment((COLS,), T.float32)
+        T.clear(total)
+        for k in T.serial(b + 1):
+            T.copy(A[k, 0], a)
+            for i in T.Parallel(COLS):
+                total[i] = total[i] + a[i]
+        T.atomic_add(C, total)
+
+
+def test_atomics_keep_the_order_of_blocks():
+    """In another order the sum would round elsewhere."""
+    a, c = randn((99, COLS), np.float32), np.zeros(COLS, np.float32)
+    kernel = compile_kernel(adds_rows, [a, c], {"blocks": 99}, 2)
+    assert not [r for r in kernel.remarks if r["stage"] == "tile-order-blocks"]
+    check(adds_rows, [a, c], None, blocks=99)

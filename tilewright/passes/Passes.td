@@ -162,7 +162,8 @@ def TileOrderBlocks : Pass<"tile-order-blocks", "::mlir::func::FuncOp"> {
     Guarantees: the same results. Where the bounds of loops show that blocks do more the further along an extent they are, or
     less, the launch gets `tile.heavy_first`: the blocks with most turns are dealt out first, and every other round goes to the
     cores in reverse.
-    Leaves alone: launches whose loops have the same turns in all blocks, or bounds that depend on data.
+    Leaves alone: launches whose loops have the same turns in all blocks, or bounds that depend on data, and those with atomics,
+    whose order is that of the blocks.
 
     Example: test/passes/tile-order-blocks.mlir.
   }];

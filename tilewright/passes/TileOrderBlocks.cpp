@@ -76,10 +76,15 @@ std::optional<int> workAlong(LaunchOp launch, unsigned extent) {
   return sign;
 }
 
+/// Blocks that add to one place would do so in another order, and round elsewhere.
+bool hasAtomics(LaunchOp launch) {
+  return launch.walk([](AtomicOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
 struct TileOrderBlocksPass : passes::impl::TileOrderBlocksBase<TileOrderBlocksPass> {
   void runOnOperation() override {
     getOperation().walk([&](LaunchOp launch) {
-      if (isByHand(launch))
+      if (isByHand(launch) || hasAtomics(launch))
         return;
       for (unsigned extent = 0; extent < launch.getGrid().size(); ++extent) {
         std::optional<int> sign = workAlong(launch, extent);
