@@ -5,10 +5,39 @@ using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::passes;
 
-Summary passes::summarize(Operation &op, Value tile) {
+namespace {
+
+/// Ops that use a tile or hold one that does, in the order of their block. Kernels have many tiles,
+/// each of which few statements touch.
+class Holders {
+public:
+  explicit Holders(Value tile) {
+    for (Operation *user : tile.getUsers())
+      for (Operation *op = user; op && op->getBlock(); op = op->getParentOp())
+        if (!known.insert(op).second)
+          break;
+        else
+          inBlock[op->getBlock()].push_back(op);
+    for (auto &[block, ops] : inBlock)
+      llvm::sort(ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  }
+
+  ArrayRef<Operation *> of(Block &block) const {
+    auto found = inBlock.find(&block);
+    return found == inBlock.end() ? ArrayRef<Operation *>() : found->second;
+  }
+
+private:
+  llvm::SmallPtrSet<Operation *, 16> known;
+  llvm::DenseMap<Block *, SmallVector<Operation *>> inBlock;
+};
+
+Summary summarize(Block &block, Value tile, const Holders &holders);
+
+Summary summarize(Operation &op, Value tile, const Holders &holders) {
   if (auto branch = dyn_cast<scf::IfOp>(op)) {
-    Summary yes = summarize(*branch.thenBlock(), tile);
-    Summary no = branch.elseBlock() ? summarize(*branch.elseBlock(), tile) : Summary();
+    Summary yes = summarize(*branch.thenBlock(), tile, holders);
+    Summary no = branch.elseBlock() ? summarize(*branch.elseBlock(), tile, holders) : Summary();
     return {yes.exposed || no.exposed, yes.kills && no.kills};
   }
   Summary result;
@@ -16,7 +45,7 @@ Summary passes::summarize(Operation &op, Value tile) {
     bool surely = isa<scf::ForOp>(op) && runsAtLeastOnce(cast<scf::ForOp>(op));
     for (Region &region : op.getRegions())
       for (Block &block : region) {
-        Summary inner = summarize(block, tile);
+        Summary inner = summarize(block, tile, holders);
         result.exposed |= inner.exposed;
         result.kills |= inner.kills && surely;
       }
@@ -35,12 +64,23 @@ Summary passes::summarize(Operation &op, Value tile) {
   return result;
 }
 
-Summary passes::summarize(Block &block, Value tile) {
+Summary summarize(Block &block, Value tile, const Holders &holders) {
   Summary result;
-  for (Operation &op : block) {
-    Summary next = summarize(op, tile);
+  for (Operation *op : holders.of(block)) {
+    Summary next = summarize(*op, tile, holders);
     result.exposed |= next.exposed && !result.kills;
     result.kills |= next.kills;
   }
   return result;
+}
+
+} // namespace
+
+Summary passes::summarize(Block &block, Value tile) {
+  return ::summarize(block, tile, Holders(tile));
+}
+
+SmallVector<Summary> passes::summarize(ArrayRef<Operation *> ops, Value tile) {
+  Holders holders(tile);
+  return llvm::map_to_vector(ops, [&](Operation *op) { return ::summarize(*op, tile, holders); });
 }

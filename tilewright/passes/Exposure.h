@@ -11,7 +11,8 @@ struct Summary {
   bool kills = false;   ///< writes all elements, whatever happens
 };
 
-Summary summarize(mlir::Operation &op, mlir::Value tile);
 Summary summarize(mlir::Block &block, mlir::Value tile);
+/// Of each op by itself.
+llvm::SmallVector<Summary> summarize(llvm::ArrayRef<mlir::Operation *> ops, mlir::Value tile);
 
 } // namespace tilewright::passes

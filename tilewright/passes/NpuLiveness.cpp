@@ -130,7 +130,20 @@ scf::ForOp loopOfFirstTurn(npu::MmadOp mmad) {
 /// Looks for exposed reads of one buffer: reads of what was not written before in the scanned code.
 class ExposureScan {
 public:
-  ExposureScan(Value buffer, Operation *loop) : buffer(buffer), loop(loop) {}
+  /// `accesses` are all of the buffer, in the order of the program.
+  ExposureScan(Value buffer, Operation *loop, ArrayRef<Operation *> accesses)
+      : buffer(buffer), loop(loop) {
+    for (Operation *access : accesses) {
+      if (!loop->isProperAncestor(access))
+        continue;
+      for (Operation *op = access; op != loop; op = op->getParentOp()) {
+        SmallVector<Operation *> &ops = holders[op->getBlock()];
+        if (!ops.empty() && ops.back() == op)
+          break;
+        ops.push_back(op);
+      }
+    }
+  }
 
   bool run() {
     for (Region &region : loop->getRegions())
@@ -142,19 +155,23 @@ public:
 private:
   Value buffer;
   Operation *loop;
+  llvm::DenseMap<Block *, SmallVector<Operation *>> holders; ///< of accesses: all that is scanned
   WrittenBoxes written;
   bool exposed = false;
 
   void scan(Block &block) {
-    for (Operation &op : block) {
+    auto found = holders.find(&block);
+    if (found == holders.end())
+      return;
+    for (Operation *op : found->second) {
       if (exposed)
         return;
       if (auto access = dyn_cast<AccessInterface>(op))
         visit(access);
       else if (auto conditional = dyn_cast<scf::IfOp>(op))
         visit(conditional);
-      else if (op.getNumRegions() > 0)
-        visitRegions(&op);
+      else if (op->getNumRegions() > 0)
+        visitRegions(op);
     }
   }
 
@@ -289,7 +306,7 @@ Liveness::Liveness(func::FuncOp function) : function(function) {
   int next = 0;
   for (Block &block : function.getBody())
     number(block, next);
-  function.walk([&](npu::AllocOp alloc) { ranges[alloc] = compute(alloc); });
+  function.walk([&](npu::AllocOp alloc) { ranges[alloc] = compute(alloc, alloc.getSlots() > 1); });
 }
 
 void Liveness::number(Block &block, int &next) {
@@ -312,11 +329,12 @@ void Liveness::number(Block &block, int &next) {
   }
 }
 
-LiveRange Liveness::compute(npu::AllocOp alloc) {
-  auto it = accesses.find(alloc.getResult());
-  if (it == accesses.end())
+LiveRange Liveness::compute(npu::AllocOp alloc, bool isRotating) const {
+  SmallVector<Operation *> ops = accesses.lookup(alloc.getResult());
+  if (!isRotating)
+    llvm::erase_if(ops, [](Operation *op) { return isa<npu::AdvanceOp>(op); });
+  if (ops.empty())
     return {};
-  ArrayRef<Operation *> ops = it->second;
   LiveRange range{INT_MAX, INT_MIN};
   llvm::SetVector<Operation *> loops;
   auto include = [&](Operation *op) {
@@ -332,9 +350,9 @@ LiveRange Liveness::compute(npu::AllocOp alloc) {
         loops.insert(parent);
   }
   for (Operation *loop : loops) {
-    bool isRotating = alloc.getSlots() > 1;
     auto isInside = [&](Operation *op) { return loop->isProperAncestor(op); };
-    if (isRotating || !llvm::all_of(ops, isInside) || ExposureScan(alloc.getResult(), loop).run())
+    if (isRotating || !llvm::all_of(ops, isInside) ||
+        ExposureScan(alloc.getResult(), loop, ops).run())
       include(loop);
   }
   return range;

@@ -57,17 +57,20 @@ public:
   /// Empty for a buffer without accesses.
   LiveRange rangeOf(npu::AllocOp alloc) const { return ranges.lookup(alloc.getOperation()); }
 
+  /// What the range of a rotating buffer would be with one slot.
+  LiveRange withOneSlot(npu::AllocOp alloc) const { return compute(alloc, /*isRotating=*/false); }
+
 private:
   struct Span {
     int open = 0, close = 0;
   };
-  mlir::func::FuncOp function;
+  mutable mlir::func::FuncOp function;
   llvm::DenseMap<mlir::Operation *, Span> spans;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *>> accesses;
   llvm::DenseMap<mlir::Operation *, LiveRange> ranges;
 
   void number(mlir::Block &block, int &next);
-  LiveRange compute(npu::AllocOp alloc);
+  LiveRange compute(npu::AllocOp alloc, bool isRotating) const;
 };
 
 } // namespace tilewright::passes

@@ -14,7 +14,9 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <climits>
+#include <map>
 #include <numeric>
+#include <vector>
 
 #define DEBUG_TYPE "npu-plan-memory"
 
@@ -114,17 +116,38 @@ int64_t placeApart(MutableArrayRef<Tile> tiles, const Memory &memory, bool useBa
   return end;
 }
 
+/// For each tile those that it lives together with.
+std::vector<SmallVector<unsigned>> neighboursOf(ArrayRef<Tile> tiles) {
+  SmallVector<unsigned> byStart(tiles.size());
+  std::iota(byStart.begin(), byStart.end(), 0u);
+  llvm::stable_sort(
+      byStart, [&](unsigned a, unsigned b) { return tiles[a].live.first < tiles[b].live.first; });
+  std::vector<SmallVector<unsigned>> neighbours(tiles.size());
+  SmallVector<unsigned> alive;
+  for (unsigned index : byStart) {
+    llvm::erase_if(
+        alive, [&](unsigned other) { return tiles[other].live.last < tiles[index].live.first; });
+    for (unsigned other : alive) {
+      neighbours[index].push_back(other);
+      neighbours[other].push_back(index);
+    }
+    alive.push_back(index);
+  }
+  return neighbours;
+}
+
 /// Best fit in the given order: each tile into the smallest gap among those it lives together with.
 /// Returns the highest end.
-int64_t placeShared(MutableArrayRef<Tile> tiles, ArrayRef<unsigned> order, const Memory &memory,
+int64_t placeShared(MutableArrayRef<Tile> tiles, ArrayRef<unsigned> order,
+                    ArrayRef<SmallVector<unsigned>> neighbours, const Memory &memory,
                     bool useBanks) {
   int64_t peak = 0;
-  SmallVector<unsigned> placed;
+  SmallVector<bool> isPlaced(tiles.size());
   for (unsigned index : order) {
     Tile &tile = tiles[index];
     SmallVector<std::pair<int64_t, int64_t>> taken;
-    for (unsigned other : placed)
-      if (tiles[other].live.meets(tile.live))
+    for (unsigned other : neighbours[index])
+      if (isPlaced[other])
         taken.push_back({tiles[other].address, tiles[other].address + tiles[other].bytes});
     llvm::sort(taken);
     int64_t best = -1, bestGap = 0, end = 0;
@@ -138,7 +161,7 @@ int64_t placeShared(MutableArrayRef<Tile> tiles, ArrayRef<unsigned> order, const
     }
     tile.address = best >= 0 ? best : suitable(tile, end, memory, useBanks);
     peak = std::max(peak, tile.address + tile.bytes);
-    placed.push_back(index);
+    isPlaced[index] = true;
   }
   return peak;
 }
@@ -186,16 +209,49 @@ void padRows(func::FuncOp function) {
 
 /// Most bytes that are live at one position: no plan needs less.
 int64_t peakOf(ArrayRef<Tile> tiles) {
-  int64_t peak = 0;
-  for (const Tile &at : tiles) {
-    int64_t sum = 0;
-    for (const Tile &tile : tiles)
-      if (tile.live.first <= at.live.first && at.live.first <= tile.live.last)
-        sum += tile.bytes;
-    peak = std::max(peak, sum);
+  SmallVector<std::pair<int, int64_t>> changes; // those that end come before those that begin
+  for (const Tile &tile : tiles) {
+    changes.push_back({tile.live.first, tile.bytes});
+    changes.push_back({tile.live.last + 1, -tile.bytes});
   }
+  llvm::sort(changes);
+  int64_t peak = 0, sum = 0;
+  for (auto [position, bytes] : changes)
+    peak = std::max(peak, sum += bytes);
   return peak;
 }
+
+/// Elements that the vector unit and the cube compute in a block of statements.
+class Work {
+public:
+  explicit Work(Block &block) {
+    for (Operation &op : block) {
+      op.walk([&](AccessInterface access) {
+        auto pipes = dyn_cast<npu::PipeInterface>(access.getOperation());
+        if (!pipes || (pipes.getBoxPipe(0) != npu::Pipe::V && pipes.getBoxPipe(0) != npu::Pipe::M))
+          return;
+        int64_t elements = 0; // of the largest box: a reduction reads more than it writes
+        for (unsigned box = 0; box < access.getNumBoxes(); ++box) {
+          auto type = cast<MemRefType>(access.getBox(box).buffer.getType());
+          elements = std::max(elements, type.hasStaticShape() ? type.getNumElements() : 0);
+        }
+        all += elements;
+      });
+      upTo[&op] = all;
+    }
+  }
+
+  /// From `first` to `last`, in eighths of all.
+  int64_t eighths(Operation *first, Operation *last) const {
+    Operation *before = first->getPrevNode();
+    int64_t held = upTo.lookup(last) - (before ? upTo.lookup(before) : 0);
+    return all > 0 ? 8 * held / all : 8;
+  }
+
+private:
+  int64_t all = 0;
+  llvm::DenseMap<Operation *, int64_t> upTo; ///< the end of each statement
+};
 
 /// Gives the two sources of element-wise ops different parities: heaviest pairs first, an odd cycle
 /// leaves its lightest pair in conflict.
@@ -272,8 +328,10 @@ struct NpuPlanMemoryPass : impl::NpuPlanMemoryBase<NpuPlanMemoryPass> {
   }
 
 private:
-  static SmallVector<Tile> tilesOf(func::FuncOp function, npu::Space space) {
-    Liveness liveness(function);
+  std::map<Block *, Work> works;
+
+  static SmallVector<Tile> tilesOf(func::FuncOp function, const Liveness &liveness,
+                                   npu::Space space) {
     SmallVector<Tile> tiles;
     function.walk([&](npu::AllocOp alloc) {
       if (npu::spaceOf(alloc.getResult()) != space)
@@ -289,8 +347,10 @@ private:
   }
 
   LogicalResult plan(func::FuncOp function, const Memory &memory) {
+    works.clear();
     for (;;) {
-      SmallVector<Tile> tiles = tilesOf(function, memory.space);
+      Liveness liveness(function);
+      SmallVector<Tile> tiles = tilesOf(function, liveness, memory.space);
       if (tiles.empty())
         return success();
       for (Tile &tile : tiles)
@@ -298,13 +358,22 @@ private:
           return tile.alloc.emitError("tile '")
                  << tile.alloc.getName() << "' has a size that is not known when the "
                  << "kernel is compiled; give it a constant shape";
+      // While more is live at once than there is room for, no plan is worth a try.
+      bool isChanged = false;
+      for (int64_t peak = peakOf(tiles); peak > memory.capacity; peak = peakOf(tiles)) {
+        if (!dropSlots(tiles, liveness, memory, peak))
+          break;
+        isChanged = true;
+      }
+      if (isChanged)
+        continue;
       int64_t needed = place(tiles, memory, function);
       if (needed <= memory.capacity) {
         for (Tile &tile : tiles)
           tile.alloc.setAddress(tile.address);
         return success();
       }
-      if (!dropSlots(tiles, memory, needed))
+      if (!dropSlots(tiles, liveness, memory, needed))
         return explain(function, tiles, memory, needed);
     }
   }
@@ -332,11 +401,12 @@ private:
 
   /// The best of several orders, with the wanted bank distances if they fit.
   static int64_t placeBest(MutableArrayRef<Tile> tiles, const Memory &memory) {
+    std::vector<SmallVector<unsigned>> neighbours = neighboursOf(tiles);
     int64_t least = INT64_MAX;
     SmallVector<int64_t> addresses;
     for (bool useBanks : {true, false}) {
       for (ArrayRef<unsigned> order : ordersOf(tiles)) {
-        int64_t peak = placeShared(tiles, order, memory, useBanks);
+        int64_t peak = placeShared(tiles, order, neighbours, memory, useBanks);
         if (peak >= least)
           continue;
         least = peak;
@@ -371,7 +441,8 @@ private:
       return std::tuple(!moved.contains(tiles[i].alloc.getResult()), tiles[i].bytes, i);
     };
     llvm::sort(order, [&](unsigned a, unsigned b) { return key(a) < key(b); });
-    constexpr unsigned maxTries = 48; // bounds the time for functions with very many tiles
+    // Bounds the time for functions with very many tiles.
+    const size_t maxTries = std::min<size_t>(48, 8192 / tiles.size());
     for (unsigned index : ArrayRef<unsigned>(order).take_front(maxTries)) {
       SmallVector<Tile> trial(tiles.begin(), tiles.end());
       trial[index].live = {0, INT_MAX - 1};
@@ -385,7 +456,7 @@ private:
 
   /// Eighths of the elements that a turn computes while a slot of the tile is taken: what a single
   /// slot would keep the movers from running beside.
-  static int64_t heldEighths(npu::AllocOp alloc) {
+  int64_t heldEighths(npu::AllocOp alloc) {
     npu::AdvanceOp advance;
     for (Operation *user : alloc->getUsers())
       if (auto found = dyn_cast<npu::AdvanceOp>(user))
@@ -397,29 +468,15 @@ private:
     for (Operation *user : alloc->getUsers())
       if (Operation *op = block->findAncestorOpInBlock(*user); op && last->isBeforeInBlock(op))
         last = op;
-    int64_t held = 0, all = 0;
-    for (Operation &op : *block)
-      op.walk([&](AccessInterface access) {
-        auto pipes = dyn_cast<npu::PipeInterface>(access.getOperation());
-        if (!pipes || (pipes.getBoxPipe(0) != npu::Pipe::V && pipes.getBoxPipe(0) != npu::Pipe::M))
-          return;
-        int64_t elements = 0; // of the largest box: a reduction reads more than it writes
-        for (unsigned box = 0; box < access.getNumBoxes(); ++box) {
-          auto type = cast<MemRefType>(access.getBox(box).buffer.getType());
-          elements = std::max(elements, type.hasStaticShape() ? type.getNumElements() : 0);
-        }
-        all += elements;
-        if (!op.isBeforeInBlock(advance) && !last->isBeforeInBlock(&op))
-          held += elements;
-      });
-    return all > 0 ? 8 * held / all : 8;
+    return works.try_emplace(block, *block).first->second.eighths(advance, last);
   }
 
   /// The rung before an error: the largest tile with more than two slots keeps half of them. Once
   /// there is none, a tile with two keeps one: the second slot lets moves run beside the work on
   /// the tile, so the one that is taken the shortest goes first, and with `keep-slots` none in UB
   /// that is taken for more than half of a turn's work. False without such a tile.
-  bool dropSlots(MutableArrayRef<Tile> tiles, const Memory &memory, int64_t needed) {
+  bool dropSlots(MutableArrayRef<Tile> tiles, const Liveness &liveness, const Memory &memory,
+                 int64_t needed) {
     Tile *cheapest = nullptr;
     std::tuple<bool, int64_t, int64_t> least;
     for (Tile &tile : tiles) {
@@ -445,6 +502,9 @@ private:
         << " slots, so its moves overlap less: the tiles "
         << "need " << kib(needed) << " of " << kib(memory.capacity) << " " << memory.name;
     alloc.setSlots(fewer);
+    cheapest->bytes = alloc.getSlotBytes() * fewer;
+    if (fewer == 1)
+      cheapest->live = liveness.withOneSlot(alloc);
     if (fewer == 1)
       for (Operation *user : llvm::make_early_inc_range(alloc->getUsers()))
         if (isa<npu::AdvanceOp>(user))

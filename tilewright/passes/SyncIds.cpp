@@ -71,9 +71,7 @@ bool Solver::assignIds(ArrayRef<Flag *> group) const {
     if (!isShareable(*flag))
       continue;
     auto fits = llvm::find_if(users, [&](const std::vector<const Flag *> &others) {
-      return llvm::all_of(others, [&](const Flag *other) {
-        return isShareable(*other) && mayShareId(*other, *flag);
-      });
+      return isShareable(*others.front()) && mayShareId(others, *flag);
     });
     flag->id = fits - users.begin();
     if (fits == users.end())
@@ -82,6 +80,32 @@ bool Solver::assignIds(ArrayRef<Flag *> group) const {
       fits->push_back(flag);
   }
   return users.size() <= maxIds;
+}
+
+/// True when none of the users of an id is set before the others were awaited. Those of one block
+/// take turns, so that only neighbours count, and the last one with the first.
+bool Solver::mayShareId(ArrayRef<const Flag *> users, const Flag &flag) const {
+  const Flag *before = nullptr, *after = nullptr, *first = nullptr, *last = nullptr;
+  auto isEarlier = [](const Flag *a, const Flag *b) { return a->from < b->from; };
+  for (const Flag *user : users) {
+    if (user->block != flag.block) {
+      if (!mayShareId(*user, flag))
+        return false;
+      continue;
+    }
+    if (!first || isEarlier(user, first))
+      first = user;
+    if (!last || isEarlier(last, user))
+      last = user;
+    if (user->from <= flag.from ? !before || isEarlier(before, user) : false)
+      before = user;
+    if (user->from > flag.from ? !after || isEarlier(user, after) : false)
+      after = user;
+  }
+  for (const Flag *user : {before, after, first, last})
+    if (user && !mayShareId(*user, flag))
+      return false;
+  return true;
 }
 
 /// True when each of the two is awaited before the other is set again.

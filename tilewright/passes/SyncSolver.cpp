@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
 #include <array>
 #include <climits>
 
@@ -20,12 +21,38 @@ constexpr int kNever = INT_MAX;
 constexpr unsigned kNumPipes = 7;
 /// An op on V that has been issued but need not be complete.
 constexpr unsigned kIssuedOnV = kNumPipes;
+/// A link inside a product leads from behind it to before it.
+constexpr int kLongestStepBack = 2;
+/// Statements between two barriers of a block that is much longer.
+constexpr size_t kLongBlock = 200;
 /// More slots than this do not help any order.
 constexpr int kMaxDistance = 8;
 
 } // namespace
 
+/// A barrier for all pipes after so many statements of a long block, which no loop would have. What
+/// lies beyond it is in order, so that the time to find the rest grows with the block and no
+/// faster.
+void Solver::cutLongBlocks() {
+  for (auto [number, info] : llvm::enumerate(table.blocks())) {
+    std::vector<int> statements;
+    for (Operation &op : *info.block)
+      if (isa<PipeInterface>(op) || op.getNumRegions() > 0)
+        statements.push_back(table.indexOf(&op));
+    if (statements.size() < 2 * kLongBlock)
+      continue;
+    for (size_t at = kLongBlock; at + kLongBlock / 2 < statements.size(); at += kLongBlock) {
+      cuts[number].push_back(statements[at]);
+      forcedBarriers.insert({unsigned(number), statements[at], Pipe::All});
+    }
+    fallbacks.push_back({info.block->getParentOp(),
+                         "a barrier for all pipes after each " + std::to_string(kLongBlock) +
+                             " statements: this block has " + std::to_string(statements.size())});
+  }
+}
+
 void Solver::solve() {
+  cutLongBlocks();
   // Each round that runs out of ids gives up something; there are finitely many such things.
   while (true) {
     required.clear();
@@ -45,14 +72,79 @@ void Solver::solve() {
 //===--- What must be ordered
 //----------------------------------------------------------------------===//
 
+/// Between two barriers for all pipes of a long block, an access only meets others there, those
+/// behind the last barrier if it stands before the first, and what is outside of the block.
+std::vector<Solver::Partners> Solver::partnersOf() const {
+  ArrayRef<Access> accesses = table.accesses();
+  const unsigned count = accesses.size();
+  std::vector<Partners> partners(count, {count, count, count});
+  struct Place {
+    int block = -1, part = -1;
+  };
+  std::vector<Place> places(count);
+  for (auto [number, access] : llvm::enumerate(accesses)) {
+    unsigned block = table.blockOf(access.op);
+    int index = table.indexOf(access.op);
+    while (!cuts.count(block) && table.blocks()[block].parent >= 0) {
+      index = table.blocks()[block].opInParent;
+      block = table.blocks()[block].parent;
+    }
+    if (auto found = cuts.find(block); found != cuts.end())
+      places[number] = {int(block),
+                        int(llvm::upper_bound(found->second, index) - found->second.begin())};
+  }
+  for (unsigned begin = 0; begin < count;) {
+    unsigned end = begin;
+    while (end < count && places[end].block == places[begin].block)
+      ++end;
+    if (places[begin].block >= 0) {
+      const int lastPart = int(cuts.at(places[begin].block).size());
+      unsigned lastBegin = end;
+      while (lastBegin > begin && places[lastBegin - 1].part == lastPart)
+        --lastBegin;
+      for (unsigned number = end, partEnd = end; number-- > begin;) {
+        if (number + 1 < end && places[number].part != places[number + 1].part)
+          partEnd = number + 1;
+        partners[number] = {partEnd, places[number].part == 0 ? lastBegin : end, end};
+      }
+    }
+    begin = end;
+  }
+  return partners;
+}
+
 void Solver::collect() {
   ArrayRef<Access> accesses = table.accesses();
-  for (auto [number, first] : llvm::enumerate(accesses))
-    for (const Access &second : accesses.drop_front(number))
-      if ((writes(first.kind) || writes(second.kind)) &&
-          (first.pipe != second.pipe || first.pipe == Pipe::V) &&
-          table.mayAlias(first.buffer, second.buffer))
+  std::vector<SmallVector<unsigned>> ofBuffer(table.buffers().size()); // numbers of accesses
+  for (auto [number, access] : llvm::enumerate(accesses))
+    ofBuffer[access.buffer].push_back(number);
+  std::vector<SmallVector<unsigned>> aliases(ofBuffer.size());
+  for (unsigned one = 0; one < aliases.size(); ++one)
+    for (unsigned other = 0; other < aliases.size(); ++other)
+      if (table.mayAlias(one, other))
+        aliases[one].push_back(other);
+  std::vector<Partners> partners = partnersOf();
+  SmallVector<unsigned> later;
+  for (auto [number, first] : llvm::enumerate(accesses)) {
+    later.clear();
+    const Partners &mine = partners[number];
+    for (unsigned buffer : aliases[first.buffer]) {
+      ArrayRef<unsigned> numbers = ofBuffer[buffer];
+      auto add = [&](unsigned from, unsigned to) {
+        if (from < to)
+          later.append(llvm::lower_bound(numbers, from), llvm::lower_bound(numbers, to));
+      };
+      add(number, mine.end);
+      add(std::max(mine.end, mine.lastBegin), mine.lastEnd);
+      add(std::max<unsigned>(number, mine.lastEnd), accesses.size());
+    }
+    llvm::sort(later);
+    for (unsigned other : later)
+      if (const Access &second = accesses[other];
+          (writes(first.kind) || writes(second.kind)) &&
+          (first.pipe != second.pipe || first.pipe == Pipe::V))
         collectPair(first, second);
+  }
   barriers.insert(forcedBarriers.begin(), forcedBarriers.end());
 }
 
@@ -146,19 +238,25 @@ void Solver::resetLinks() {
     for (Operation &op : *info.block)
       if (auto mmad = dyn_cast<MmadOp>(op); mmad && mmad.isMacro()) {
         int place = placeOfOp(table.indexOf(&op));
-        links[number].push_back({Pipe::MTE1, Pipe::M, place + 1, place - 1, 0, -1, -1});
+        addLink(number, {Pipe::MTE1, Pipe::M, place + 1, place + 1 - kLongestStepBack, 0, -1, -1});
       }
   for (const Barrier &barrier : forcedBarriers)
     addBarrier(barrier);
+}
+
+void Solver::addLink(unsigned block, const Link &link) {
+  std::vector<Link> &inBlock = links[block];
+  auto after = std::upper_bound(inBlock.begin(), inBlock.end(), link.set,
+                                [](int place, const Link &at) { return place < at.set; });
+  inBlock.insert(after, link);
 }
 
 void Solver::addLinks(const Flag &flag, int number) {
   int weight = 0;
   if (flag.isCarried)
     weight = flag.rotate < 0 ? 1 : periodOf(flag.rotate, flag.block);
-  links[flag.block].push_back({flag.source, flag.target, placeOfSet(flag.from),
-                               placeOfWait(flag.to), weight, flag.isCarried ? flag.rotate : -1,
-                               number});
+  addLink(flag.block, {flag.source, flag.target, placeOfSet(flag.from), placeOfWait(flag.to),
+                       weight, flag.isCarried ? flag.rotate : -1, number});
   if (!flag.isCarried)
     addLinkAround(flag, number);
 }
@@ -176,13 +274,13 @@ void Solver::addLinkAround(const Flag &flag, int number) {
   });
   int place = placeOfWait(info.opInParent);
   if (isAwaitedFirst)
-    links[info.parent].push_back({flag.source, flag.target, place, place, 0, -1, number});
+    addLink(info.parent, {flag.source, flag.target, place, place, 0, -1, number});
 }
 
 void Solver::addBarrier(const Barrier &barrier) {
   barriers.insert(barrier);
   int place = placeOfBarrier(barrier.to);
-  links[barrier.block].push_back({barrier.pipe, barrier.pipe, place, place, 0, -1, -1});
+  addLink(barrier.block, {barrier.pipe, barrier.pipe, place, place, 0, -1, -1});
 }
 
 /// Fewest turns of the block on a path of pipe order, flags and barriers, -1 when it takes more
@@ -204,32 +302,48 @@ int Solver::distance(const Path &path, int limit, int slotsOf) const {
       return llvm::any_of(places, [&](int place) { return place < before; });
     return places[unsigned(pipe)] < before || (pipe == Pipe::V && places[kIssuedOnV] < before);
   };
+  auto areAllReached = [](const Places &places) {
+    return std::all_of(places.begin(), places.begin() + kNumPipes,
+                       [](int place) { return place != kNever; });
+  };
   for (int turn = 0; turn <= limit; ++turn) {
     Places &now = reached[turn];
+    if (now[unsigned(path.target)] < path.end)
+      return turn;
     bool isChanged = true;
     while (isChanged) {
       isChanged = false;
       if (now[unsigned(Pipe::S)] != kNever)
         for (unsigned pipe = 1; pipe < kNumPipes; ++pipe)
           isChanged |= lower(now[pipe], now[unsigned(Pipe::S)]);
-      for (const Link &link : links[path.block]) {
-        if (link.flag >= 0 && link.flag == skippedFlag)
+      // Links are in the order of `set`. Only those behind some reached place can be taken, and in
+      // the last turn none from beyond the end leads back before it.
+      const std::vector<Link> &inBlock = links[path.block];
+      const int first = *std::min_element(now.begin(), now.end());
+      auto link = std::upper_bound(inBlock.begin(), inBlock.end(), first,
+                                   [](int place, const Link &at) { return place < at.set; });
+      for (; link != inBlock.end(); ++link) {
+        if (turn == limit && link->set > path.end + kLongestStepBack)
+          break;
+        if (turn < limit && first >= path.end && areAllReached(now))
+          break; // the next turn begins with all pipes at its start: nothing is better
+        if (link->flag >= 0 && link->flag == skippedFlag)
           continue;
-        int weight = link.weight;
-        if (link.rotate >= 0 && weight == 0) {
-          if (link.rotate != slotsOf)
+        int weight = link->weight;
+        if (link->rotate >= 0 && weight == 0) {
+          if (link->rotate != slotsOf)
             continue;
           weight = 1;
         }
-        if (turn + weight > limit || !isReached(now, link.source, link.set))
+        if (turn + weight > limit || !isReached(now, link->source, link->set))
           continue;
         Places &then = reached[turn + weight];
         bool isLower = false;
-        if (link.target == Pipe::All)
+        if (link->target == Pipe::All)
           for (unsigned pipe = 0; pipe < kNumPipes; ++pipe)
-            isLower |= lower(then[pipe], link.wait);
+            isLower |= lower(then[pipe], link->wait);
         else
-          isLower = lower(then[unsigned(link.target)], link.wait);
+          isLower = lower(then[unsigned(link->target)], link->wait);
         isChanged |= isLower && weight == 0;
       }
     }

@@ -3,6 +3,7 @@
 
 #include "tilewright/passes/SyncAccess.h"
 
+#include <map>
 #include <set>
 #include <string>
 #include <tuple>
@@ -87,12 +88,22 @@ private:
   llvm::DenseMap<Key, unsigned> numbers;                ///< of orders that only differ in `from`
   std::vector<Order> required;
   std::set<Barrier> forcedBarriers;
-  std::set<int> plainBuffers; ///< rotating buffers whose slots are not told apart
+  std::map<unsigned, std::vector<int>> cuts; ///< of long blocks: the ops behind their barriers
+  std::set<int> plainBuffers;                ///< rotating buffers whose slots are not told apart
   std::vector<Order> mergedOrders;
-  std::vector<std::vector<Link>> links; ///< per block: flags, barriers and the inside of mmads
+  /// Per block, by `set`: flags, barriers and the inside of mmads.
+  std::vector<std::vector<Link>> links;
 
   int skippedFlag = -1; ///< a flag whose links paths may not take
 
+  /// Which accesses behind one can need an order with it, by number: up to `end`, from `lastBegin`
+  /// to `lastEnd`, and from there on.
+  struct Partners {
+    unsigned end, lastBegin, lastEnd;
+  };
+
+  void cutLongBlocks();
+  std::vector<Partners> partnersOf() const;
   void collect();
   void collectPair(const Access &first, const Access &second);
   void collectBranches(const Access &first, const Access &second, const Meeting &meeting);
@@ -104,6 +115,7 @@ private:
   void chooseBarriers();
   bool chooseIds(Flag &flag) const;
   void protect();
+  void addLink(unsigned block, const Link &link);
   void addLinks(const Flag &flag, int number);
   void addLinkAround(const Flag &flag, int number);
   void addBarrier(const Barrier &barrier);
@@ -115,6 +127,7 @@ private:
   bool assignIds(npu::Pipe &source, npu::Pipe &target);
   bool assignIds(llvm::ArrayRef<Flag *> group) const;
   bool mayShareId(const Flag &first, const Flag &second) const;
+  bool mayShareId(llvm::ArrayRef<const Flag *> users, const Flag &flag) const;
   bool relieve(npu::Pipe source, npu::Pipe target);
   bool mergeFlags(llvm::ArrayRef<Flag *> group);
 };

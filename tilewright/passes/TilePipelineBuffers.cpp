@@ -51,18 +51,35 @@ int64_t wantedSlots(Block *block) {
 
 struct TilePipelineBuffersPass : passes::impl::TilePipelineBuffersBase<TilePipelineBuffersPass> {
   void runOnOperation() override {
-    getOperation().walk([&](AllocOp alloc) {
-      if (isOrderedByHand(alloc->getParentOfType<LaunchOp>()))
+    advances.clear();
+    getOperation().walk([&](LaunchOp launch) {
+      if (isOrderedByHand(launch))
         return; // the author's flags know of one slot
-      Scope scope = scopeOf(alloc);
-      if (scope == Scope::Workspace)
-        alloc.setSlots(channelSlots(alloc));
-      if (scope == Scope::L1 || scope == Scope::UB || scope == Scope::L0C)
-        rotate(alloc, scope);
+      launch.walk([&](AllocOp alloc) {
+        Scope scope = scopeOf(alloc);
+        if (scope == Scope::Workspace)
+          alloc.setSlots(channelSlots(alloc));
+        if (scope == Scope::L1 || scope == Scope::UB || scope == Scope::L0C)
+          rotate(alloc, scope);
+      });
     });
+    for (Advance &advance : advances) {
+      OpBuilder builder(advance.before);
+      auto op = builder.create<AdvanceOp>(advance.before->getLoc(), advance.alloc);
+      if (advance.core)
+        op->setAttr(kCoreAttr, advance.core);
+    }
   }
 
 private:
+  struct Advance {
+    AllocOp alloc;
+    Operation *before;
+    Attribute core;
+  };
+  std::vector<Advance>
+      advances; ///< to be made when all are known: an insertion renumbers the block
+
   /// Rotates the tile through slots when each version is written whole before anything else happens
   /// to it.
   void rotate(AllocOp alloc, Scope scope) {
@@ -107,10 +124,7 @@ private:
       return;
     int64_t slots = scope == Scope::L0C ? 2 : wantedSlots(block);
     alloc.setSlots(slots);
-    OpBuilder builder(first);
-    auto advance = builder.create<AdvanceOp>(first->getLoc(), alloc);
-    if (auto core = accesses.front()->getAttr(kCoreAttr))
-      advance->setAttr(kCoreAttr, core);
+    advances.push_back({alloc, first, accesses.front()->getAttr(kCoreAttr)});
     remark(alloc, kPass, "applied")
         << "'" << alloc.getName() << "' rotates through " << slots << " slots";
   }

@@ -37,16 +37,17 @@ SmallVector<AllocOp> RangeSplitter::run() {
   auto holds = [&](Operation *op) { return ancestorIn(block, op) != nullptr; };
   while (!llvm::all_of(accesses, holds))
     block = block->getParentOp()->getBlock();
-  SmallVector<Operation *> items;
-  for (Operation &op : *block)
-    if (llvm::any_of(accesses, [&](Operation *access) { return op.isAncestor(access); }))
-      items.push_back(&op);
+  llvm::MapVector<Operation *, SmallVector<Operation *>> accessesOf; // by statement of the block
+  for (Operation *access : accesses)
+    accessesOf[ancestorIn(block, access)].push_back(access);
+  SmallVector<Operation *> items =
+      llvm::map_to_vector(accessesOf, [](auto &entry) { return entry.first; });
+  llvm::sort(items, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
 
   // A statement starts a range when it reads nothing from before, and what follows in the range
   // cannot see past it either: it writes the whole tile for sure, or nothing that follows reads the
   // tile before the next start.
-  SmallVector<Summary> facts =
-      llvm::map_to_vector(items, [&](Operation *op) { return summarize(*op, alloc); });
+  SmallVector<Summary> facts = summarize(items, alloc);
   SmallVector<bool> starts(items.size());
   for (size_t index = items.size(); index-- > 0;)
     starts[index] = !facts[index].exposed &&
@@ -66,9 +67,8 @@ SmallVector<AllocOp> RangeSplitter::run() {
     }
     if (current == alloc)
       continue;
-    for (Operation *access : accesses)
-      if (items[index]->isAncestor(access))
-        access->replaceUsesOfWith(alloc, current);
+    for (Operation *access : accessesOf[items[index]])
+      access->replaceUsesOfWith(alloc, current);
   }
   if (!fresh.empty())
     remark(alloc, kPass, "applied") << "'" << alloc.getName() << "' is " << fresh.size() + 1
@@ -79,11 +79,13 @@ SmallVector<AllocOp> RangeSplitter::run() {
 struct TileSplitLiveRangesPass : passes::impl::TileSplitLiveRangesBase<TileSplitLiveRangesPass> {
   void runOnOperation() override {
     SmallVector<AllocOp> work;
-    getOperation().walk([&](AllocOp alloc) {
-      if (isOrderedByHand(alloc->getParentOfType<LaunchOp>()))
+    getOperation().walk([&](LaunchOp launch) {
+      if (isOrderedByHand(launch))
         return; // the author's flags speak of the tiles as they are
-      if (scopeOf(alloc) == Scope::L1 || scopeOf(alloc) == Scope::UB)
-        work.push_back(alloc);
+      launch.walk([&](AllocOp alloc) {
+        if (scopeOf(alloc) == Scope::L1 || scopeOf(alloc) == Scope::UB)
+          work.push_back(alloc);
+      });
     });
     while (!work.empty()) {
       AllocOp alloc = work.pop_back_val();
