@@ -88,7 +88,7 @@ def search(bug: Bug, folder: Path, most: int, seconds: float) -> tuple[int, str]
         done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
         lines = [line for line in done.stdout.splitlines() if "seed" in line]
         if done.returncode != 0:
-            first = lines[0] if lines else done.stderr.strip().splitlines()[-1]
+            first = [*lines, *done.stderr.splitlines()[-1:], f"exit status {done.returncode}"][0]
             number = first.split("seed ")[-1].split(":")[0].split(" ")[0]
             return int(number) + 1 if number.isdigit() else tried + step, first[:110]
         tried += step

@@ -83,12 +83,14 @@ def compiles_unverified(function: Any, inputs: list[Any]) -> bool:
 
 
 def few_cores(case: Case, folder: Path) -> Path:
-    """A chip file with so many cores that each has `case.waves` blocks of the grid."""
+    """A chip file with so many cores that each has `case.waves` blocks; half have a small UB."""
     chip = json.loads(CHIP.read_text())
     cores = -(-case.blocks // case.waves)
-    for key, count in (("aic_count", cores), ("aiv_count", 2 * cores)):
+    vector_bytes = (196608, 49152)[case.seed % 2]  # in less memory tiles have to share it
+    changes = {"aic_count": cores, "aiv_count": 2 * cores, "ub_bytes": vector_bytes}
+    for key, count in changes.items():
         chip[key] |= {"value": count, "range": [count, count]}
-    path = folder / f"cores_{cores}.json"
+    path = folder / f"cores_{cores}_{vector_bytes}.json"
     path.write_text(json.dumps(chip))
     return path
 
