@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import operator
 import os
 import sys
 import threading
@@ -164,8 +163,8 @@ class Kernel:
         and no arguments are needed when all shapes are static and there are no scalar parameters;
         TimingOnlyError when times depend on data, with the line. `store` keeps what the run did, so
         that the result can be timed again (`SimulationResult.retime`). With `sample_waves` a run
-        without data times the first so many blocks of each core, two at least, and estimates the
-        others; RunError when no core has more blocks than that.
+        without data times the first so many blocks of each core, two at least (else ArgumentError),
+        and estimates the others; RunError when no core has more blocks than that.
         """
         if sample_waves is not None and not timing_only:
             raise ArgumentError("sample_waves needs timing_only=True: all blocks compute data")
@@ -176,7 +175,12 @@ class Kernel:
         options = {"chip": chip or "", "time": True, "check": check, "json": True}
         options |= {"sensitivity": env.run_settings().sensitivity, "store": store}
         if sample_waves is not None:
-            options["sample_waves"] = operator.index(sample_waves)
+            if not isinstance(sample_waves, int) or not 2 <= sample_waves < 2**31:
+                raise ArgumentError(
+                    f"sample_waves is {sample_waves!r}; give the blocks of each core to time, a "
+                    "whole number from 2 on, or leave it out for all of them"
+                )
+            options["sample_waves"] = sample_waves
         if trace is not None:
             options["trace_file"] = os.fspath(trace)
 

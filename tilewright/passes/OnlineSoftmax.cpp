@@ -120,8 +120,11 @@ OnlineSoftmax::Symbol OnlineSoftmax::elementwise(ElementwiseOp op) {
   }
   switch (op.getFn()) {
   case Fn::Copy:
-  case Fn::Cast:
     return operands.front();
+  case Fn::Cast: // between floats: a rounding
+    if (isa<FloatType>(cast<MemRefType>(op.getBox(0).buffer.getType()).getElementType()))
+      return operands.front();
+    break;
   case Fn::Exp: {
     Symbol value = exponential(operands.front());
     if (!std::get_if<Opaque>(&value))

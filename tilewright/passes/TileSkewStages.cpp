@@ -343,8 +343,8 @@ void Skewer::emitStage(OpBuilder &builder, int level, Value counter) {
   OpBuilder inside = branch.getThenBodyBuilder();
   IRMapping mapping;
   mapping.map(loop.getInductionVar(), turns(inside, counter, -level));
-  for (auto &[buffer, copies] : versions)
-    if (int late = level - writerLevel(buffer); late > 0)
+  for (auto &[buffer, copies] : versions) // a stage past the last copy does not read the buffer
+    if (int late = level - writerLevel(buffer); late > 0 && late <= int(copies.size()))
       mapping.map(buffer, copies[late - 1].getResult());
   for (Item &item : items) {
     if (item.level != level)

@@ -322,12 +322,14 @@ std::string TurnLoop::checkTurn() {
         sharesColumns |= !written.contains(place.buffer);
       }
     }
-    if (isWide && (knowsTurn || sharesColumns)) {
+    // What counts a turn's columns, or is loaded for one turn, is done for each turn of before.
+    auto load = dyn_cast<CopyOp>(op);
+    if (load && scopeOf(load.getBox(1).buffer) != Scope::Global)
+      load = {};
+    if (isWide && (knowsTurn || sharesColumns || load || isa<IotaOp>(op))) {
       if (isa<ReduceOp>(op) || !wide.contains(access.getBox(0).buffer))
         return "a reduction depends on which turn it is";
-      if (auto load = dyn_cast<CopyOp>(op); load &&
-                                            scopeOf(load.getBox(1).buffer) == Scope::Global &&
-                                            !loadedAlong(load, wide.lookup(load.getBox(0).buffer)))
+      if (load && knowsTurn && !loadedAlong(load, wide.lookup(load.getBox(0).buffer)))
         return "a load does not move by a turn's columns";
       inChunks.insert(op);
     } else if (knowsTurn) {
