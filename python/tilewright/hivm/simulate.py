@@ -186,6 +186,7 @@ def simulate(options: Any, chip: str) -> int:
         num_threads=settings.num_threads,
     )
     sys.stdout.write(report["printed"])
+    sys.stdout.flush()  # what goes to the error stream comes behind
     session.record(core.name, report, settings)
     if not report["ok"]:
         place = report["error_location"]
@@ -196,6 +197,7 @@ def simulate(options: Any, chip: str) -> int:
         if before[name].tobytes() != array.tobytes():
             shape = "x".join(map(str, array.shape))
             print(f"{name}: {array.dtype} {shape}, checksum {zlib.crc32(array.tobytes()):08x}")
+    sys.stdout.flush()
     if options.output:
         np.savez(options.output, **arguments.arrays)
     if settings.check and not session.findings:
