@@ -25,6 +25,7 @@ import numpy as np
 import pytest
 
 from tilewright import env
+from tilewright.dtypes import DType
 from tilewright.errors import CompileError
 from tilewright.hivm import bisheng, launches, readback
 from tilewright.report import session
@@ -36,9 +37,7 @@ TOLERANCE = 0.02
 def bytes_at(argument: Any) -> np.ndarray:
     """A tensor argument's memory, as it lies there."""
     address, shape, dtype = argument
-    size = {"bool": 1, "bfloat16": 2}.get(dtype) or int(re.sub(r"\D+", "", dtype)[:2] or 8) // 8
-    size = size or 1
-    count = int(np.prod(shape)) * size
+    count = int(np.prod(shape)) * DType(dtype).bytes
     return np.ctypeslib.as_array((ctypes.c_uint8 * count).from_address(address)) if count else None
 
 
@@ -163,7 +162,6 @@ def main() -> int:
     parser.add_argument("--direct", action="store_true", help="read the exported text itself")
     parser.add_argument("--quick", action="store_true", help="the first program of each test")
     options = parser.parse_args()
-    os.environ |= {"TILEWRIGHT_TEST_SEEDS": "1", "TILEWRIGHT_CACHE": "0"}
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
@@ -171,11 +169,17 @@ def main() -> int:
         if reader.package is None and not options.direct:
             print(f"the package {bisheng.PACKAGE} is not installed")
             return 1
-        session.observers.append(reader)
-        words = ["-q", "-q", "-n", "0", "-p", "no:cacheprovider", str(ROOT / "test" / "e2e")]
-        words += ["-k", options.k] if options.k else []
-        pytest.main(words, plugins=[reader])
+        watch_tests(reader, options.k)
     return table(reader)
+
+
+def watch_tests(reader: Reader, expression: str) -> None:
+    """Runs the end-to-end tests that `expression` selects under the eyes of `reader`."""
+    os.environ |= {"TILEWRIGHT_TEST_SEEDS": "1", "TILEWRIGHT_CACHE": "0"}
+    session.observers.append(reader)
+    words = ["-q", "-q", "-n", "0", "-p", "no:cacheprovider", str(ROOT / "test" / "e2e")]
+    words += ["-k", expression] if expression else []
+    pytest.main(words, plugins=[reader])
 
 
 def table(reader: Reader) -> int:

@@ -12,7 +12,6 @@ Both sides have the same tiles and the same division between the cores.
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 import tempfile
@@ -21,11 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
-from hivm_readback import ROOT, Reader, bytes_at, copied
+from hivm_readback import Reader, bytes_at, copied, watch_tests
 
 from tilewright.hivm import bisheng, launches, readback
-from tilewright.report import session
 
 #: Settings of the pipeline, by what is tried: slots, and the two solvers of its flags.
 SETTINGS = {
@@ -179,7 +176,6 @@ def main() -> int:
     parser.add_argument("--least", type=float, default=0, help="cycles of kernels that count")
     parser.add_argument("--quick", action="store_true", help="the first program of each test")
     options = parser.parse_args()
-    os.environ |= {"TILEWRIGHT_TEST_SEEDS": "1", "TILEWRIGHT_CACHE": "0"}
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
@@ -187,10 +183,7 @@ def main() -> int:
         if versus.package is None:
             print(f"the package {bisheng.PACKAGE} is not installed")
             return 1
-        session.observers.append(versus)
-        words = ["-q", "-q", "-n", "0", "-p", "no:cacheprovider", str(ROOT / "test" / "e2e")]
-        words += ["-k", options.k] if options.k else []
-        pytest.main(words, plugins=[versus])
+        watch_tests(versus, options.k)
     return table(versus)
 
 

@@ -14,6 +14,7 @@ import pytest
 
 import tilewright as tilelang
 import tilewright.language as T
+from hivm_package import INSTALLED, SCRIPT, needs_package
 from tilewright import errors
 from tilewright.hivm import bisheng, launch_plan, launches
 from tilewright.hivm.export import Exporter, write_file
@@ -21,12 +22,6 @@ from tilewright.hivm.order import difference, foreign_address
 
 _core = pytest.importorskip("tilewright._core")
 
-INSTALLED = bisheng.find()
-needs_package = pytest.mark.skipif(
-    INSTALLED is None,
-    reason=f"the package {bisheng.PACKAGE}, half a gigabyte of programs, is not installed: "
-    'pip install "tilewright[hivm]"',
-)
 FORMS = ("flags", "planned", "plain")
 
 
@@ -221,27 +216,13 @@ def test_rows_that_are_taken_one_by_one_begin_at_blocks():
     assert {b["name"]: b["bytes"] for b in kernel.core.buffers()} == {"a": 20 * 64, "b": 96}
 
 
-SCRIPT = """
-import numpy as np
-import tilewright as tilelang
-import tilewright.language as T
-
-@tilelang.jit
-def double(A):
-    N = T.const("N")
-    A: T.Tensor((N,), T.float32)
-    B = T.empty((N,), T.float32)
-    with T.Kernel(T.ceildiv(N, 256)) as block:
-        for i in T.Parallel(256):
-            B[block * 256 + i] = A[block * 256 + i] * 2
-    return B
-
+CALLS = """\
 for n in (512, 512, 1000):
     double(np.ones(n, np.float32))
 """
 
 
-def export(tmp_path: Path, *words: str, text: str = SCRIPT, code: int = 0):
+def export(tmp_path: Path, *words: str, text: str = SCRIPT + CALLS, code: int = 0):
     path = tmp_path / "script.py"
     path.write_text(text)
     command = [sys.executable, "-m", "tilewright", "export", *words, str(path)]
@@ -266,7 +247,7 @@ def test_export_writes_each_kernel_once(tmp_path, form):
 
 
 def test_export_of_what_cannot_be(tmp_path):
-    text = SCRIPT.replace("] * 2\n", "] ** 2.5\n")
+    text = (SCRIPT + CALLS).replace("] * 2\n", "] ** 2.5\n")
     done = export(tmp_path, "--hivm", str(tmp_path / "out"), text=text, code=1)
     assert "double: not exported: HIVM has no operation for pow" in done.stderr
     assert list((tmp_path / "out").iterdir()) == []

@@ -12,15 +12,9 @@ import pytest
 
 import tilewright as tilelang
 import tilewright.language as T
+from hivm_package import INSTALLED, SCRIPT, needs_package
 from tilewright.errors import CompileError
 from tilewright.hivm import bisheng, launches, readback
-
-INSTALLED = bisheng.find()
-needs_package = pytest.mark.skipif(
-    INSTALLED is None,
-    reason=f"the package {bisheng.PACKAGE}, half a gigabyte of programs, is not installed: "
-    'pip install "tilewright[hivm]"',
-)
 
 
 @tilelang.jit
@@ -228,21 +222,7 @@ def test_a_plan_for_another_memory():
     assert "does not fit" in refused(text)
 
 
-SCRIPT = """
-import numpy as np
-import tilewright as tilelang
-import tilewright.language as T
-
-@tilelang.jit
-def double(A):
-    N = T.const("N")
-    A: T.Tensor((N,), T.float32)
-    B = T.empty((N,), T.float32)
-    with T.Kernel(T.ceildiv(N, 256)) as block:
-        for i in T.Parallel(256):
-            B[block * 256 + i] = A[block * 256 + i] * 2
-    return B
-
+CALLS = """\
 double(np.ones(512, np.float32))
 """
 
@@ -261,7 +241,7 @@ def command(*words: str, folder: Path, code: int = 0):
 
 
 def exported(folder: Path, form: str) -> Path:
-    (folder / "script.py").write_text(SCRIPT)
+    (folder / "script.py").write_text(SCRIPT + CALLS)
     command("export", "--hivm", "out", "--form", form, "script.py", folder=folder)
     return folder / "out" / "double.mlir"
 
@@ -315,7 +295,7 @@ def test_simulate_text_that_another_compiler_plans(tmp_path):
 
 
 def test_options_behind_the_script(tmp_path):
-    (tmp_path / "script.py").write_text(SCRIPT)
+    (tmp_path / "script.py").write_text(SCRIPT + CALLS)
     done = command("export", "script.py", "--hivm", "out", folder=tmp_path, code=64)
     assert (
         "options stand in front of the script, as in 'tilewright export --hivm DIR" in done.stderr

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tilewright/from_hivm/FromHivm.h"
+#include "tilewright/hivm/Indices.h"
 #include "tilewright/npu/NpuOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -91,9 +92,13 @@ private:
 
   // Views.cpp
   Value constant(int64_t value);
-  Value asValue(mlir::OpFoldResult value);
-  mlir::OpFoldResult times(mlir::OpFoldResult a, mlir::OpFoldResult b);
-  mlir::OpFoldResult plus(mlir::OpFoldResult a, mlir::OpFoldResult b);
+  Value asValue(mlir::OpFoldResult value) { return hivm::asValue(builder, loc, value); }
+  mlir::OpFoldResult times(mlir::OpFoldResult a, mlir::OpFoldResult b) {
+    return hivm::times(builder, loc, a, b);
+  }
+  mlir::OpFoldResult plus(mlir::OpFoldResult a, mlir::OpFoldResult b) {
+    return hivm::plus(builder, loc, a, b);
+  }
   mlir::OpFoldResult divided(mlir::OpFoldResult value, int64_t by, unsigned depth = 0);
   Sizes mapped(llvm::ArrayRef<mlir::OpFoldResult> values);
   LogicalResult placeBools();

@@ -16,33 +16,6 @@ using namespace tilewright::from_hivm;
 
 Value Reader::constant(int64_t value) { return builder.create<arith::ConstantIndexOp>(loc, value); }
 
-Value Reader::asValue(OpFoldResult value) {
-  auto known = getConstantIntValue(value);
-  return known ? constant(*known) : cast<Value>(value);
-}
-
-OpFoldResult Reader::times(OpFoldResult a, OpFoldResult b) {
-  auto x = getConstantIntValue(a), y = getConstantIntValue(b);
-  if (x && y)
-    return builder.getIndexAttr(*x * *y);
-  if ((x && *x == 0) || (y && *y == 1))
-    return a;
-  if ((y && *y == 0) || (x && *x == 1))
-    return b;
-  return builder.create<arith::MulIOp>(loc, asValue(a), asValue(b)).getResult();
-}
-
-OpFoldResult Reader::plus(OpFoldResult a, OpFoldResult b) {
-  auto x = getConstantIntValue(a), y = getConstantIntValue(b);
-  if (x && y)
-    return builder.getIndexAttr(*x + *y);
-  if (y && *y == 0)
-    return a;
-  if (x && *x == 0)
-    return b;
-  return builder.create<arith::AddIOp>(loc, asValue(a), asValue(b)).getResult();
-}
-
 constexpr unsigned kMaxDepth = 8; ///< sums within sums that are taken apart
 
 /// A number of bytes as one of elements: through sums and products where that is exact.

@@ -16,6 +16,11 @@ bool areNear(double a, double b) { return std::abs(a - b) <= 1e-6 * std::max(std
 
 } // namespace
 
+bool OnlineSoftmax::isFree(const Symbol &value) {
+  auto *scores = std::get_if<Scores>(&value);
+  return std::get_if<Fixed>(&value) || (scores && scores->after == 0);
+}
+
 /// Tiles that nothing in the turn wrote are the same in every turn.
 OnlineSoftmax::Symbol OnlineSoftmax::valueOf(Value tile) const {
   auto found = values.find(tile);
@@ -88,10 +93,6 @@ OnlineSoftmax::Symbol OnlineSoftmax::binary(Fn fn, const Symbol &a, const Symbol
     if (sum && scaled && areNear(sum->rate, scaled->rate))
       return Done{scaled->tile, sum->scores, sum->rate};
   }
-  auto isFree = [](const Symbol &value) {
-    auto *scores = std::get_if<Scores>(&value);
-    return std::get_if<Fixed>(&value) || (scores && scores->after == 0);
-  };
   if (!isFree(a) || !isFree(b))
     return Opaque{};
   return std::get_if<Fixed>(&a) && fixed ? Symbol(Fixed{}) : fresh();
@@ -148,8 +149,7 @@ OnlineSoftmax::Symbol OnlineSoftmax::elementwise(ElementwiseOp op) {
   // Any function of scores alone is another kind of scores.
   bool areFixed = true;
   for (const Symbol &value : operands) {
-    auto *scores = std::get_if<Scores>(&value);
-    if (!std::get_if<Fixed>(&value) && !(scores && scores->after == 0))
+    if (!isFree(value))
       return Opaque{};
     areFixed &= std::get_if<Fixed>(&value) != nullptr;
   }
@@ -184,10 +184,6 @@ OnlineSoftmax::Symbol OnlineSoftmax::reduce(ReduceOp op) {
 /// A part of a tile is written: what was known of all of it holds no more.
 OnlineSoftmax::Symbol OnlineSoftmax::merged(Value tile, const Symbol &part) {
   Symbol before = valueOf(tile);
-  auto isFree = [](const Symbol &value) {
-    auto *scores = std::get_if<Scores>(&value);
-    return std::get_if<Fixed>(&value) || (scores && scores->after == 0);
-  };
   return isFree(before) && isFree(part) ? fresh() : Symbol(Opaque{});
 }
 

@@ -87,6 +87,8 @@ private:
     double factor;
   };
 
+  /// True for what does not depend on anything that is carried.
+  static bool isFree(const Symbol &value);
   Symbol fresh() { return Scores{++count, 1, 0}; }
   Symbol valueOf(mlir::Value tile) const;
   Symbol merged(mlir::Value tile, const Symbol &part);

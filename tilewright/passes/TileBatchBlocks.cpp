@@ -209,11 +209,7 @@ void Batcher::growBoxes(AccessInterface op, int64_t rows) {
     if (scopeOf(box.buffer) == Scope::Global && moving.count(op))
       sizes[sizes.size() - box.sizes.size() + moving.lookup(op)] = all;
   }
-  llvm::TypeSwitch<Operation *>(op).Case<CopyOp, FillOp, ElementwiseOp, ReduceOp, ScanOp, IotaOp>(
-      [&](auto boxOp) {
-        boxOp.getOffsetsMutable().assign(offsets);
-        boxOp.getSizesMutable().assign(sizes);
-      });
+  setBoxes(op, offsets, sizes);
 }
 
 void Batcher::apply(int64_t rows) {

@@ -22,7 +22,6 @@ constexpr StringLiteral kPass = "tile-fuse-turns";
 constexpr int64_t kColumns = 256;     ///< of a fused turn: more gains little and takes memory
 constexpr int64_t kUnknownTrips = 64; ///< of a loop of which nothing is known
 constexpr int64_t kLateTurns = 2;     ///< turns of a loop in which only one kind of core works
-constexpr int64_t kVectorCores = 2;   ///< of a block
 constexpr int64_t kLeastChunk = 64;   ///< columns of a product
 
 /// Operand numbers of the offset and size of a dimension of a box. Box ops hold buffers, then all
@@ -171,19 +170,8 @@ void TurnLoop::setBox(Operation *op, unsigned box, unsigned dim, Value offset,
     op->setOperand(place.size, builder.create<arith::ConstantIndexOp>(op->getLoc(), *size));
 }
 
-/// Clones what `op` uses of the old body.
-void TurnLoop::cloneDeps(Operation *op, OpBuilder &builder, IRMapping &mapping) {
-  for (Value operand : op->getOperands()) {
-    Operation *def = operand.getDefiningOp();
-    if (!def || def->getBlock() != loop.getBody() || mapping.contains(operand))
-      continue;
-    cloneDeps(def, builder, mapping);
-    builder.clone(*def, mapping);
-  }
-}
-
 Operation *TurnLoop::cloneOp(Operation *op, OpBuilder &builder, IRMapping &mapping) {
-  cloneDeps(op, builder, mapping);
+  cloneOperands(op, loop.getBody(), builder, mapping);
   return builder.clone(*op, mapping);
 }
 

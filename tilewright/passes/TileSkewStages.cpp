@@ -75,7 +75,6 @@ private:
   void emitStage(OpBuilder &builder, int level, Value counter);
   void emitVersions(OpBuilder &builder, Value counter);
   void reload(Value buffer, OpBuilder &builder, IRMapping &mapping);
-  void makeAvailable(Operation *op, OpBuilder &builder, IRMapping &mapping);
   scf::IfOp guard(OpBuilder &builder, Value counter, int late);
   Value turns(OpBuilder &builder, Value value, int count);
 
@@ -325,19 +324,6 @@ scf::IfOp Skewer::guard(OpBuilder &builder, Value counter, int late) {
   return builder.create<scf::IfOp>(loc, condition, /*withElseRegion=*/false);
 }
 
-/// Clones what `op` uses of the old body into the current stage.
-void Skewer::makeAvailable(Operation *op, OpBuilder &builder, IRMapping &mapping) {
-  op->walk([&](Operation *inner) {
-    for (Value operand : inner->getOperands()) {
-      Operation *def = operand.getDefiningOp();
-      if (!def || def->getBlock() != loop.getBody() || mapping.contains(operand))
-        continue;
-      makeAvailable(def, builder, mapping);
-      builder.clone(*def, mapping);
-    }
-  });
-}
-
 void Skewer::emitStage(OpBuilder &builder, int level, Value counter) {
   scf::IfOp branch = guard(builder, counter, level);
   OpBuilder inside = branch.getThenBodyBuilder();
@@ -352,7 +338,7 @@ void Skewer::emitStage(OpBuilder &builder, int level, Value counter) {
     for (auto &[buffer, uses] : item.buffers)
       if (scopeOf(buffer) == Scope::L1 && level > writerLevel(buffer) && !mapping.contains(buffer))
         reload(buffer, inside, mapping);
-    makeAvailable(item.op, inside, mapping);
+    cloneOperands(item.op, loop.getBody(), inside, mapping);
     inside.clone(*item.op, mapping);
   }
 }
@@ -370,7 +356,7 @@ void Skewer::reload(Value buffer, OpBuilder &builder, IRMapping &mapping) {
   for (Item &item : items) {
     if (!item.writes(buffer))
       continue;
-    makeAvailable(item.op, builder, mapping);
+    cloneOperands(item.op, loop.getBody(), builder, mapping);
     builder.clone(*item.op, mapping);
   }
 }

@@ -21,8 +21,7 @@ using namespace tilewright::tile;
 namespace {
 
 constexpr StringLiteral kPass = "tile-slice-rows";
-constexpr int64_t kVectorCores = 2; ///< of a block
-constexpr int64_t kSlots = 2;       ///< of tiles that move, so that moves and work overlap
+constexpr int64_t kSlots = 2; ///< of tiles that move, so that moves and work overlap
 /// Elements of the largest tile of a slice: shorter instructions pay for their start.
 constexpr int64_t kLeastElements = 8192;
 
@@ -309,11 +308,7 @@ void Slicer::rewrite(AccessInterface op, Value first, Value slice) {
           steps.insert(steps.begin(), builder.create<arith::ConstantIndexOp>(loc, 0));
         step.getStepsMutable().assign(steps);
       });
-  TypeSwitch<Operation *>(op.getOperation())
-      .Case<CopyOp, AtomicOp, FillOp, ElementwiseOp, ReduceOp, ScanOp, IotaOp>([&](auto step) {
-        step.getOffsetsMutable().assign(offsets);
-        step.getSizesMutable().assign(sizes);
-      });
+  setBoxes(op, offsets, sizes);
 }
 
 void Slicer::wrap(Run &run) {

@@ -32,10 +32,8 @@ struct TileSplitRowsPass : passes::impl::TileSplitRowsBase<TileSplitRowsPass> {
     getOperation().walk([&](LaunchOp launch) {
       bool cube = false, vector = false;
       launch.walk([&](Operation *op) {
-        if (auto core = op->getAttrOfType<CoreAttr>(kCoreAttr)) {
-          cube |= core.getValue() == Core::AIC;
-          vector |= core.getValue() == Core::AIV;
-        }
+        cube |= isOn(op, Core::AIC);
+        vector |= isOn(op, Core::AIV);
       });
       if (!vector || usesSubCoreId(launch) || isOrderedByHand(launch))
         return; // what is not cut, or cut by the author

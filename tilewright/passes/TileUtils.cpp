@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tilewright/passes/TileUtils.h"
 
+#include "llvm/ADT/TypeSwitch.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -171,6 +173,27 @@ void passes::growSize(Operation *op, unsigned box, unsigned dim, int64_t factor)
 bool passes::isOn(Operation *op, Core core) {
   auto given = op->getAttrOfType<tile::CoreAttr>(tile::kCoreAttr);
   return given && given.getValue() == core;
+}
+
+void passes::setBoxes(Operation *op, ValueRange offsets, ValueRange sizes) {
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<tile::CopyOp, tile::AtomicOp, tile::FillOp, tile::ElementwiseOp, tile::ReduceOp,
+            tile::ScanOp, tile::IotaOp>([&](auto statement) {
+        statement.getOffsetsMutable().assign(offsets);
+        statement.getSizesMutable().assign(sizes);
+      });
+}
+
+void passes::cloneOperands(Operation *op, Block *body, OpBuilder &builder, IRMapping &mapping) {
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands()) {
+      Operation *def = operand.getDefiningOp();
+      if (!def || def->getBlock() != body || mapping.contains(operand))
+        continue;
+      cloneOperands(def, body, builder, mapping);
+      builder.clone(*def, mapping);
+    }
+  });
 }
 
 bool passes::runsAtLeastOnce(scf::ForOp loop) {

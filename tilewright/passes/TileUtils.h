@@ -4,6 +4,7 @@
 #include "tilewright/passes/PassDetails.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
 
 /// Small things that several tile passes need.
 namespace tilewright::passes {
@@ -63,6 +64,16 @@ void growSize(mlir::Operation *op, unsigned box, unsigned dim, int64_t factor);
 
 /// True for work that tile-split-cores gave to that kind of core.
 bool isOn(mlir::Operation *op, Core core);
+
+/// Vector cores that share the work of a block with cube work.
+inline constexpr int64_t kVectorCores = 2;
+
+/// Gives a statement on tiles other boxes of the same buffers.
+void setBoxes(mlir::Operation *op, mlir::ValueRange offsets, mlir::ValueRange sizes);
+
+/// Clones what `op`, with everything inside it, uses of `body` and `mapping` does not know yet.
+void cloneOperands(mlir::Operation *op, mlir::Block *body, mlir::OpBuilder &builder,
+                   mlir::IRMapping &mapping);
 
 /// True for a loop that runs at least once for sure.
 bool runsAtLeastOnce(mlir::scf::ForOp loop);

@@ -4,7 +4,6 @@
 #include "tilewright/machine/Machine.h"
 #include "tilewright/passes/OnlineSoftmax.h"
 
-#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -46,7 +45,6 @@ private:
   double vectorCycles(int64_t turns) const;
 
   void cloneLocals(int64_t turns);
-  void cloneDeps(mlir::Operation *op, mlir::OpBuilder &builder, mlir::IRMapping &mapping);
   mlir::Operation *cloneOp(mlir::Operation *op, mlir::OpBuilder &builder, mlir::IRMapping &mapping);
   void emitScores(mlir::OpBuilder &builder, int64_t turns);
   void emitProducts(mlir::OpBuilder &builder, int64_t turns);

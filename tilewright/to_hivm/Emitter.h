@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "tilewright/hivm/Indices.h"
 #include "tilewright/to_hivm/ToHivm.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -74,12 +75,16 @@ private:
 
   // Views.cpp: boxes as memrefs.
   Value constant(int64_t value);
-  Value asValue(mlir::OpFoldResult value);
+  Value asValue(mlir::OpFoldResult value) { return hivm::asValue(builder, loc, value); }
   Value asI64(Value index);
   mlir::OpFoldResult fold(Value value);
   Sizes fold(mlir::ValueRange values);
-  mlir::OpFoldResult times(mlir::OpFoldResult a, mlir::OpFoldResult b);
-  mlir::OpFoldResult plus(mlir::OpFoldResult a, mlir::OpFoldResult b);
+  mlir::OpFoldResult times(mlir::OpFoldResult a, mlir::OpFoldResult b) {
+    return hivm::times(builder, loc, a, b);
+  }
+  mlir::OpFoldResult plus(mlir::OpFoldResult a, mlir::OpFoldResult b) {
+    return hivm::plus(builder, loc, a, b);
+  }
   Sizes extentsOf(Value buffer);
   void sinkBuffers();
   LogicalResult alloc(npu::AllocOp op);

@@ -47,11 +47,6 @@ Value Emitter::constant(int64_t value) {
   return builder.create<arith::ConstantIndexOp>(loc, value);
 }
 
-Value Emitter::asValue(OpFoldResult value) {
-  auto known = getConstantIntValue(value);
-  return known ? constant(*known) : cast<Value>(value);
-}
-
 Value Emitter::asI64(Value index) {
   return builder.create<arith::IndexCastOp>(loc, builder.getI64Type(), index);
 }
@@ -67,28 +62,6 @@ Emitter::Sizes Emitter::fold(ValueRange values) {
   for (Value value : values)
     result.push_back(fold(value));
   return result;
-}
-
-OpFoldResult Emitter::times(OpFoldResult a, OpFoldResult b) {
-  auto x = getConstantIntValue(a), y = getConstantIntValue(b);
-  if (x && y)
-    return builder.getIndexAttr(*x * *y);
-  if ((x && *x == 0) || (y && *y == 1))
-    return a;
-  if ((y && *y == 0) || (x && *x == 1))
-    return b;
-  return builder.create<arith::MulIOp>(loc, asValue(a), asValue(b)).getResult();
-}
-
-OpFoldResult Emitter::plus(OpFoldResult a, OpFoldResult b) {
-  auto x = getConstantIntValue(a), y = getConstantIntValue(b);
-  if (x && y)
-    return builder.getIndexAttr(*x + *y);
-  if (y && *y == 0)
-    return a;
-  if (x && *x == 0)
-    return b;
-  return builder.create<arith::AddIOp>(loc, asValue(a), asValue(b)).getResult();
 }
 
 /// Sizes of a whole buffer; run-time ones of an argument are parameters of the function.
