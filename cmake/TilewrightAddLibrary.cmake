@@ -76,7 +76,7 @@ if(TILEWRIGHT_PCH)
   target_link_libraries(tilewright_pch PRIVATE tilewright_mlir_options)
   target_compile_options(tilewright_pch PRIVATE -fno-exceptions)
   target_precompile_headers(tilewright_pch PRIVATE
-    ${CMAKE_CURRENT_LIST_DIR}/MLIRHeaders.h)
+    <cmake/MLIRHeaders.h>)
   set(CMAKE_PCH_INSTANTIATE_TEMPLATES ON)
   if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
     target_compile_options(tilewright_pch PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
