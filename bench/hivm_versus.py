@@ -34,9 +34,6 @@ SETTINGS = {
         "enable-hivm-graph-sync-solver": "false",
     },
 }
-#: What the checker says of conversions to a narrower type at the place of their source, which the
-#: other compiler plans. The vector unit reads each element before it writes there; marked with *.
-IN_PLACE = "overwrites a part of its own source"
 SPACES = {"ub": "UB", "cbuf": "L1", "cc": "L0C"}
 BYTES = {"f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i16": 2, "i8": 1, "i1": 1, "i64": 8}
 
@@ -50,7 +47,6 @@ class Side:
     flags: int
     barriers: int
     setting: str = ""
-    in_place: bool = False
 
 
 @dataclass
@@ -138,10 +134,8 @@ class Versus(Reader):
             core = readback.read(done.stdout, path.name, chip)
             arguments = readback.launch_arguments(text, core, kernel.parameters, theirs)
             report = core.run(arguments, time=True, check=True)
-            findings = [f for f in report["findings"] if IN_PLACE not in f["message"]]
-            side.in_place |= len(findings) < len(report["findings"])
-            if not report["ok"] or findings:
-                what = report["error"] or findings[0]["message"]
+            if not report["ok"] or report["findings"]:
+                what = report["error"] or report["findings"][0]["message"]
                 row.problems.append(f"{setting}: {what.splitlines()[0][:110]}")
                 return None
             side.cycles += sum(launch["cycles"] for launch in report["launches"])
@@ -203,7 +197,7 @@ def table(versus: Versus) -> int:
         print(
             f"{ratio:6.2f}  {ours.cycles:9.0f} / {theirs.cycles:9.0f}  {memory}  "
             f"flags {ours.flags}/{theirs.flags} barriers {ours.barriers}/{theirs.barriers}  "
-            f"[{theirs.setting}]{'*' if theirs.in_place else ''} {row.name}"
+            f"[{theirs.setting}] {row.name}"
         )
     if ratios:
         print(f"geometric mean of theirs / ours: {np.exp(np.mean(np.log(ratios))):.3f}")

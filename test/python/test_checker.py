@@ -60,6 +60,7 @@ SUITE = {
         "shift-in-place",
         "vector-over-stored-tile",
         "workspace-over-read-part",
+        "widened-in-place",
     ],
     "write-after-write": [
         "blocks-write-the-same",

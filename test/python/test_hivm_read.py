@@ -261,6 +261,36 @@ def test_simulate(tmp_path):
     assert first != command("simulate", "--seed", "1", "out/double.mlir", folder=tmp_path).stdout
 
 
+SQUARE = """\
+import numpy as np
+import tilewright as tilelang
+import tilewright.language as T
+
+@tilelang.jit
+def square(A):
+    N = T.const("N")
+    A: T.Tensor((N, 64), T.float32)
+    B = T.empty((N, 64), T.float32)
+    with T.Kernel(T.ceildiv(N, 16)) as block:
+        for i, j in T.Parallel(16, 64):
+            B[block * 16 + i, j] = A[block * 16 + i, j] * A[block * 16 + i, j]
+    return B
+
+square(np.ones((32, 64), np.float32))
+"""
+
+
+def test_simulate_keeps_shapes(tmp_path):
+    """Shapes of generated tensors are those of the plan, also of those that are written."""
+    (tmp_path / "script.py").write_text(SQUARE)
+    command("export", "--hivm", "out", "--form", "b", "script.py", folder=tmp_path)
+    done = command("simulate", "--output", "out.npz", "out/square.mlir", folder=tmp_path)
+    assert done.stdout.startswith("B: float32 32x64, checksum ")
+    found = np.load(tmp_path / "out.npz")
+    assert found["A"].shape == found["B"].shape == (32, 64)
+    assert np.array_equal(found["B"], found["A"] ** 2)
+
+
 def test_simulate_finds_what_is_missing(tmp_path):
     path = exported(tmp_path, "b")
     lines = path.read_text().splitlines()
@@ -277,6 +307,11 @@ def test_simulate_finds_what_is_missing(tmp_path):
         (("missing.mlir",), "missing.mlir"),
         (("alone.mlir",), "the size of 'arg0' is not in the text; --size arg0=NUMBER"),
         (("--size", "arg0", "alone.mlir"), "expected NAME=NUMBER, found 'arg0'"),
+        (
+            ("--size", "arg0=256", "--size", "N=4", "alone.mlir"),
+            "--size: the text has no parameter 'N'; it has arg0, arg1",
+        ),
+        (("--args", "other.npz", "alone.mlir"), "--args: the text has no parameter 'x'"),
         (("--args", "bytes.npz", "alone.mlir"), "has element type int8; the text has float32"),
     ],
 )
@@ -284,6 +319,7 @@ def test_simulate_without_what_it_needs(tmp_path, words, message):
     path = exported(tmp_path, "b")
     path.rename(tmp_path / "alone.mlir")
     np.savez(tmp_path / "bytes.npz", arg0=np.zeros(4, np.int8))
+    np.savez(tmp_path / "other.npz", x=np.zeros(4, np.float32))
     assert message in command("simulate", *words, folder=tmp_path, code=1).stderr
 
 

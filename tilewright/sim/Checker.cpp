@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bitset>
+#include <limits>
 
 using namespace tilewright::sim;
 using tilewright::machine::Machine;
@@ -132,8 +133,23 @@ void Checker::boxes(const Prepared &prepared, const int64_t *regs, int64_t block
   }
 }
 
-/// A vector instruction works in repeats, in no order that it promises: it may overwrite a source
-/// element by element, but not shift it in place.
+/// A vector instruction goes through its elements in order, a repeat at a time: it may overwrite a
+/// source element by element, or narrow it at its place, but not shift it or widen it in place.
+static bool worksInPlace(const ResolvedView &into, const ResolvedView &from) {
+  const int64_t size = byteSize(into.type), sourceSize = byteSize(from.type);
+  int64_t outer = std::numeric_limits<int64_t>::max();
+  for (unsigned d = 0; d < into.rank; ++d) {
+    if (into.sizes[d] == 1)
+      continue;
+    const int64_t stride = into.strides[d];
+    // Narrowed, later elements lie where earlier ones have been read.
+    if (stride != from.strides[d] || (size < sourceSize && stride > outer))
+      return false;
+    outer = stride;
+  }
+  return size <= sourceSize;
+}
+
 void Checker::overlap(int core, const Prepared &prepared, int64_t block) {
   const PreparedOperand &target = prepared.operands[0];
   for (unsigned k = 1; k < prepared.op.numOperands; ++k) {
@@ -141,8 +157,7 @@ void Checker::overlap(int core, const Prepared &prepared, int64_t block) {
     if (target.isEmpty || source.isEmpty || source.low >= target.high || target.low >= source.high)
       continue;
     const ResolvedView &into = prepared.op.operands[0], &from = prepared.op.operands[k];
-    if (target.low == source.low && byteSize(into.type) == byteSize(from.type) &&
-        std::equal(into.strides.begin(), into.strides.begin() + into.rank, from.strides.begin()))
+    if (target.low == source.low && worksInPlace(into, from))
       continue;
     std::vector<bool> written(size_t(target.high - target.low));
     Runs(into).forEach(target.low, [&](int64_t low, int64_t high) {

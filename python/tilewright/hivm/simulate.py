@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 import tempfile
 import zlib
@@ -74,13 +73,31 @@ class Arguments:
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
 
     def make(self, core: Any, plan: list[dict[str, Any]] | None) -> list[Any]:
-        """The arguments as the core takes them. ArgumentError for one that is not known."""
+        """The arguments as the core takes them. ArgumentError for one that is not known, and for a
+        size or an array of none of them."""
+        self._check_names(core, plan)
         result: list[Any] = []
         for index, parameter in enumerate(core.parameters):
             entry = plan[index] if plan else {}
             name = entry.get("of") or entry.get("symbol") or parameter["name"]
             result.append(self._one(f"arg{index}", name, parameter, entry))
         return result
+
+    def _check_names(self, core: Any, plan: list[dict[str, Any]] | None) -> None:
+        known: dict[str, None] = {}  # in order
+        for index, parameter in enumerate(core.parameters):
+            entry = plan[index] if plan else {}
+            names = [entry.get("of"), entry.get("symbol"), parameter["name"]]
+            names += [e for e in entry.get("shape") or () if not e.lstrip("-").isdigit()]
+            known |= dict.fromkeys(name for name in names if name)
+        positions = {f"arg{index}" for index in range(len(core.parameters))}
+        for name in [*self.sizes, *self.given]:
+            if name not in known and name not in positions:
+                where = "--size" if name in self.sizes else "--args"
+                raise ArgumentError(
+                    f"{where}: the text has no parameter '{name}'; "
+                    + (f"it has {', '.join(known)}" if known else "it has none")
+                )
 
     def _one(self, position: str, name: str, parameter: Any, entry: dict[str, Any]) -> Any:
         value = self.given.get(name, self.given.get(position))
@@ -115,7 +132,7 @@ class Arguments:
         if count := self.sizes.get(name, self.sizes.get(position)):
             shape = [count] if len(shape) == 1 else shape
         elif entry.get("shape"):
-            shape = [math.prod(int(self._extent(name, extent)) for extent in entry["shape"])]
+            shape = [self._extent(name, extent) for extent in entry["shape"]]
         if -1 in shape:
             raise ArgumentError(f"the size of '{name}' is not in the text; --size {name}=NUMBER")
         random = np.random.default_rng([self.seed, zlib.crc32(name.encode())])
