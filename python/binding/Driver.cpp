@@ -384,7 +384,10 @@ std::string writeSarif(const std::vector<nb::dict> &entries, const std::string &
 nb::object finish(builder::KernelBuilder &builder) { return nb::cast(Module{builder.finish()}); }
 
 void defineDriver(nb::module_ &m) {
-  nb::class_<Module>(m, "Module", "A finished kernel, ready to be compiled once.");
+  nb::class_<Module>(m, "Module", "A finished kernel, ready to be compiled once.")
+      .def("__str__", [](const Module &module) {
+        return module.handle ? builder::textOf(*module.handle) : "<a module that was compiled>";
+      });
   nb::class_<StoredRun>(m, "StoredRun", "What a run did, to be timed again by its kernel.");
   nb::class_<Kernel>(m, "Kernel", "A compiled kernel; may be run from several threads.")
       .def_prop_ro("name", &Kernel::name)

@@ -8,7 +8,7 @@ import pytest
 
 import tilewright as tilelang
 import tilewright.language as T
-from harness import check, randn
+from harness import check, compile_kernel, randn
 
 
 @tilelang.jit
@@ -417,3 +417,32 @@ def test_reducers_only():
     ):
         with pytest.raises((TypeError, ValueError), match=message):
             kernel(np.zeros(8, np.float32))
+
+
+@tilelang.jit
+def one_for_all_rows(A, where, rows, place):
+    A: T.Tensor((2, 16), T.float32)
+    where: T.Tensor((2,), T.float32)
+    B = T.empty((2, 16), T.float32)
+    with T.Kernel(2) as bx:
+        a = T.alloc_fragment((16,), T.float32)
+        own = T.alloc_fragment((rows,), T.float32, place)
+        T.copy(A[bx, 0], a)
+        for i in T.Parallel(16):
+            own[i] = where[bx]
+        for i in T.Parallel(16):
+            a[i] = a[i] * own[i]
+        T.copy(a, B[bx, 0])
+    return B
+
+
+def test_a_fragment_has_what_loops_index():
+    """Fragments of GPU kernels are declared smaller than the loops that spread them."""
+    a, where = randn((2, 16), np.float32), randn((2,), np.float32, seed=1)
+    check(one_for_all_rows, [a, where], lambda a, w: a * w[:, None], rows=2, place="local.fragment")
+    kernel = compile_kernel(
+        one_for_all_rows, [a, where], {"rows": 2, "place": "local.fragment"}, level=2
+    )
+    assert any("'own' is declared with shape (2)" in r["message"] for r in kernel.remarks)
+    with pytest.raises(tilelang.errors.CompileError, match=r"reaches outside own: .* extent 2"):
+        one_for_all_rows(a, where, 2, "shared")

@@ -206,3 +206,22 @@ def test_child_processes_are_served(tmp_path):
         subprocess.run([sys.executable, "-c", code], check=True)
         """,
     )
+
+
+def test_expressions_of_a_kernel_can_be_visited():
+    import tilewright.language as T
+    from tilewright.compat import tvm
+
+    @T.prim_func
+    def kernel(A: T.Tensor((4,), "uint16"), B: T.Tensor((4,), "float64")):
+        with T.Kernel(1):
+            for i in T.Parallel(4):
+                A[i] = T.max(T.min(A[i], T.uint16(200)), T.uint16(3))
+                B[i] = B[i] * T.float64(1e300) + T.infinity("float64")
+
+    found = []
+    tvm.tir.stmt_functor.post_order_visit(kernel.body, found.append)
+    assert [n.dtype for n in found if isinstance(n, tvm.tir.Min)] == ["uint16"]
+    assert [n.dtype for n in found if isinstance(n, tvm.tir.Max)] == ["uint16"]
+    numbers = [n for n in found if isinstance(n, tvm.tir.FloatImm)]
+    assert [(n.value, n.dtype) for n in numbers] == [(1e300, "float64")]

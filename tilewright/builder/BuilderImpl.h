@@ -20,6 +20,9 @@ namespace tilewright::builder {
 
 [[noreturn]] void fail(const llvm::Twine &message);
 
+/// Gives fragments the extents that loops over them have.
+void growFragments(mlir::func::FuncOp function);
+
 inline constexpr int64_t kLow = std::numeric_limits<int64_t>::min(),
                          kHigh = std::numeric_limits<int64_t>::max();
 

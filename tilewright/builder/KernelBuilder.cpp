@@ -389,6 +389,13 @@ static void eraseUnused(func::FuncOp function) {
   });
 }
 
+std::string textOf(const ModuleHandle &handle) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  handle.module.get().print(stream);
+  return text;
+}
+
 std::unique_ptr<ModuleHandle> KernelBuilder::finish() {
   Impl &b = *impl;
   if (b.finished)
@@ -398,6 +405,7 @@ std::unique_ptr<ModuleHandle> KernelBuilder::finish() {
   b.finished = true;
   b.builder.create<func::ReturnOp>(b.location);
   eraseUnused(b.function);
+  growFragments(b.function);
   checkAliases(b.function);
   SmallVector<Attribute> names;
   for (const std::string &symbol : b.symbols)

@@ -17,6 +17,9 @@ namespace tilewright::builder {
 
 struct ModuleHandle; ///< context and module, see builder/ModuleHandle.h
 
+/// The IR of a module, as text.
+std::string textOf(const ModuleHandle &handle);
+
 /// A mistake in the author's kernel: what was found, what is allowed, what to do.
 class BuildError : public std::runtime_error {
 public:

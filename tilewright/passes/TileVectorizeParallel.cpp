@@ -2,6 +2,7 @@
 //
 // tile-vectorize-parallel: rewrite tile.parallel into whole-tile ops.
 
+#include "tilewright/passes/TileUtils.h"
 #include "tilewright/passes/Vectorize.h"
 
 #include "mlir/IR/Dominance.h"
@@ -89,6 +90,7 @@ struct TileVectorizeParallelPass : impl::TileVectorizeParallelBase<TileVectorize
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
+    function.walk(remarkDeclared);
     SmallVector<tile::ParallelOp> roots;
     function.walk<WalkOrder::PreOrder>([&](tile::ParallelOp op) {
       roots.push_back(op);
@@ -113,6 +115,17 @@ struct TileVectorizeParallelPass : impl::TileVectorizeParallelBase<TileVectorize
       root.erase();
     }
     eraseUnused(function);
+  }
+
+  /// Says where a tile is larger than its author wrote.
+  static void remarkDeclared(tile::AllocOp alloc) {
+    auto declared = alloc->getAttrOfType<DenseI64ArrayAttr>(tile::kDeclaredAttr);
+    if (!declared)
+      return;
+    auto shape = cast<MemRefType>(alloc.getType()).getShape();
+    remark(alloc, DEBUG_TYPE, "applied")
+        << "'" << alloc.getName() << "' is declared with shape (" << declared.asArrayRef()
+        << ") and loops index (" << shape << "): it has that many elements";
   }
 
   /// Index arithmetic that turned out not to be needed.

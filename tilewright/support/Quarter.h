@@ -4,8 +4,9 @@
 #include "tilewright/support/Half.h"
 
 /// The 8-bit floats as bit patterns, and their conversions. Widening is exact. Narrowing rounds
-/// half to even, keeps subnormals and **saturates**: what is too large becomes the greatest finite
-/// value, since e4m3fn has no infinity and quantised tensors want none. A NaN stays a NaN.
+/// half to even, keeps subnormals and **saturates**: a number that is too large becomes the
+/// greatest finite value, since e4m3fn has no infinity and quantised tensors want none. An infinity
+/// stays one where the type has it (e5m2), and a NaN stays a NaN.
 namespace tilewright::support {
 
 /// An 8-bit float with `Mantissa` stored bits; `kTop` is its greatest finite magnitude.
@@ -50,6 +51,7 @@ TILEWRIGHT_INLINE uint8_t floatToQuarter(float x) {
   uint32_t tiny = bitsOf(floatOfBits(magnitude) + floatOfBits(magic)) - magic;
   uint32_t finite = magnitude < ((Q::kBias + 1) << 23) ? tiny : normal;
   finite = magnitude >= 0x7f800000u || finite > Q::kTop ? Q::kTop : finite;
+  finite = magnitude == 0x7f800000u && Q::kInfinity != Q::kNan ? Q::kInfinity : finite;
   uint32_t result = magnitude > 0x7f800000u ? Q::kNan : finite;
   return uint8_t(result | (bits >> 24 & 0x80u));
 }

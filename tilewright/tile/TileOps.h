@@ -109,6 +109,8 @@ inline constexpr llvm::StringLiteral kManualSyncAttr = "tile.manual_sync";
 inline constexpr llvm::StringLiteral kHeavyFirstAttr = "tile.heavy_first";
 /// Unit on allocs the author wrote.
 inline constexpr llvm::StringLiteral kUserAttr = "tile.user";
+/// i64 array on allocs: the shape the author wrote, where loops index more elements.
+inline constexpr llvm::StringLiteral kDeclaredAttr = "tile.declared";
 
 } // namespace tilewright::tile
 

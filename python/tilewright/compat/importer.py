@@ -48,6 +48,8 @@ MODULES = {
     "tvm": ".compat.tvm",
     "tvm.tir": ".compat.tvm_tir",
     "tvm.tirx": ".compat.tvm_tir",
+    "tvm.tir.stmt_functor": ".compat.stmt_functor",
+    "tvm.tirx.stmt_functor": ".compat.stmt_functor",
     "torch_npu.contrib": ".compat.torch_npu",
     "torch_npu.contrib.transfer_to_npu": ".compat.torch_npu",
 }

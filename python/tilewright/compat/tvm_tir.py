@@ -33,6 +33,8 @@ from ..language.math import (
     tanh,
 )
 from ..language.symbols import Symbolic, SymbolicVar
+from . import stmt_functor
+from .stmt_functor import FloatImm, Max, Min
 
 #: Expressions, for annotations and isinstance.
 PrimExpr = (Expr, Symbolic)
@@ -63,7 +65,10 @@ And, Or, Not, Select = logical_and, logical_or, logical_not, select
 __all__ = [
     "And",
     "Cast",
+    "FloatImm",
     "IntImm",
+    "Max",
+    "Min",
     "Not",
     "Or",
     "PrimExpr",
@@ -84,5 +89,6 @@ __all__ = [
     "reinterpret",
     "sigmoid",
     "sqrt",
+    "stmt_functor",
     "tanh",
 ]

@@ -135,6 +135,11 @@ class PrimFunc:
             self._built = self.trace()
         return str(self._built.module)
 
+    @property
+    def body(self) -> str:
+        """What `tvm.tir.stmt_functor.post_order_visit` looks through."""
+        return self.script()
+
     def __call__(self, *_: Any, **__: Any) -> Any:
         raise TypeError(
             f"kernel '{self.__name__}' is not compiled; use tilelang.compile({self.__name__}), or "
