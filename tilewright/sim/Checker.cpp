@@ -4,7 +4,6 @@
 #include "tilewright/sim/Names.h"
 
 #include <algorithm>
-#include <bitset>
 #include <limits>
 
 using namespace tilewright::sim;
@@ -83,11 +82,12 @@ Checker::Checker(const Program &program, const Machine &chip, const HappensBefor
   }
   for (std::vector<const Template *> &names : memory.log)
     names.clear();
-  gm.tensors.resize(gmSpace.regionBytes.size() + 1);
+  gm.reset(gmSpace.regionBytes.size() + 1);
+  isTracked.resize(gm.numRegions());
   for (size_t i = 0; i < program.tensors.size(); ++i)
     if (program.tensors[i].written)
-      gm.tensors[size_t(gmSpace.tensors[i].region)].isTracked = true;
-  gm.tensors.back().isTracked = true;
+      isTracked[size_t(gmSpace.tensors[i].region)] = true;
+  isTracked.back() = true;
 }
 
 void Checker::access(int lane, uint32_t tick, Prepared &prepared, unsigned operand, bool isWrite,
@@ -226,15 +226,9 @@ void Checker::inGm(int lane, uint32_t tick, const Prepared &prepared, unsigned o
   size_t region =
       isWorkspace ? space.regionBytes.size() : size_t(space.tensors[size_t(target.tensor)].region);
   int64_t offset = isWorkspace ? 0 : space.tensors[size_t(target.tensor)].offset;
-  GmShadow::Tensor &tensor = gm.tensors[region];
   bool atomic = isAtomic(prepared.op.op);
-  if (!tensor.isTracked || (atomic && !isWrite))
+  if (!isTracked[region] || (atomic && !isWrite))
     return;
-  if (tensor.pages.empty()) {
-    constexpr int64_t pageBytes = GmShadow::kCell * GmShadow::kPageCells;
-    int64_t bytes = isWorkspace ? space.workspace.bytes : space.regionBytes[region];
-    tensor.pages.resize(size_t((bytes + pageBytes - 1) / pageBytes));
-  }
   const Clock &clock = order.clock(lane);
   auto place = [&] { return regionText(program, space, region); };
 
@@ -270,12 +264,14 @@ void Checker::inGm(int lane, uint32_t tick, const Prepared &prepared, unsigned o
       ++i;
     }
     if (!isCovered) {
-      std::bitset<GmShadow::kCell> bytes;
-      for (const GmEntry &entry : entries)
-        for (unsigned b = std::max(entry.low, low); entry.isWrite && b < std::min(entry.high, high);
-             ++b)
-          bytes.set(b);
-      isCovered = bytes.count() == size_t(high - low);
+      // Writes in no order: go on from the end of one that reaches the first byte not yet met.
+      unsigned reached = low;
+      for (size_t i = 0; i < entries.size() && reached < high; ++i)
+        if (entries[i].isWrite && entries[i].low <= reached && entries[i].high > reached) {
+          reached = entries[i].high;
+          i = size_t(-1);
+        }
+      isCovered = reached >= high;
       if (!isCovered)
         uninitialised(prepared, place(), block);
     }
@@ -289,9 +285,7 @@ void Checker::inGm(int lane, uint32_t tick, const Prepared &prepared, unsigned o
     entries.push_back({low, high, uint8_t(lane), isWrite, atomic, tick, int32_t(block),
                        prepared.source->location});
   };
-  target.runs->forEach(target.low, [&](int64_t low, int64_t high) {
-    GmShadow::access(tensor, low + offset, high + offset, isWrite, inCell);
-  });
+  gm.access(memory.boxes, region, target.low + offset, *target.runs, isWrite, inCell);
 }
 
 void Checker::race(FindingKind kind, int otherLane, uint32_t otherTick, int lane,
@@ -368,12 +362,11 @@ std::string Checker::bufferText(int core, Space space, int64_t low, int64_t high
 void tilewright::sim::checkAcrossGroups(const Program &program, const GmSpace &space,
                                         const std::vector<GmShadow *> &groups,
                                         FindingList &findings) {
-  std::vector<GmShadow::Page *> pages;
   std::vector<CellEntries *> met; // what each group that met the cell knows
-  auto inCell = [&](int64_t cell, const std::string &place) {
+  auto inCell = [&](size_t region, size_t cell, const std::string &place) {
     met.clear();
-    for (GmShadow::Page *page : pages)
-      if (CellEntries *entries = page->entriesOf(cell))
+    for (GmShadow *shadow : groups)
+      if (CellEntries *entries = shadow->entriesOf(region, cell))
         met.push_back(entries);
     for (size_t g = 0; met.size() > 1 && g < met.size(); ++g) {
       for (const GmEntry &write : *met[g]) {
@@ -399,23 +392,18 @@ void tilewright::sim::checkAcrossGroups(const Program &program, const GmSpace &s
   for (size_t t = 0; t <= space.regionBytes.size(); ++t) {
     size_t numPages = 0;
     for (GmShadow *shadow : groups)
-      if (t < shadow->tensors.size())
-        numPages = std::max(numPages, shadow->tensors[t].pages.size());
+      numPages = std::max(numPages, shadow->numPages(t));
     std::string place = regionText(program, space, t);
     for (size_t p = 0; p < numPages; ++p) {
-      pages.clear();
-      std::bitset<size_t(GmShadow::kPageCells)> once, again; // cells that some, several groups met
+      GmShadow::CellSet once, again; // cells that some, several groups met
       for (GmShadow *shadow : groups) {
-        if (t >= shadow->tensors.size() || p >= shadow->tensors[t].pages.size() ||
-            !shadow->tensors[t].pages[p])
-          continue;
-        pages.push_back(shadow->tensors[t].pages[p].get());
-        again |= once & pages.back()->known();
-        once |= pages.back()->known();
+        GmShadow::CellSet known = shadow->known(t, p);
+        again |= once & known;
+        once |= known;
       }
-      for (int64_t cell = 0; again.any() && cell < GmShadow::kPageCells; ++cell)
-        if (again[size_t(cell)])
-          inCell(cell, place);
+      for (size_t cell = 0; again.any() && cell < GmShadow::kPageCells; ++cell)
+        if (again[cell])
+          inCell(t, p * GmShadow::kPageCells + cell, place);
     }
   }
 }

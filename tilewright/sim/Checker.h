@@ -3,6 +3,7 @@
 
 #include "tilewright/sim/CheckerShadow.h"
 #include "tilewright/sim/EngineIssue.h"
+#include "tilewright/sim/GmShadow.h"
 #include "tilewright/sim/HappensBefore.h"
 
 #include <map>
@@ -35,6 +36,7 @@ private:
 struct CheckerMemory {
   std::array<std::array<OnChipShadow, kNumSpaces>, kGroupCores> shadows;
   std::array<std::vector<const Template *>, kLanes> log; ///< template of each tick
+  GmBoxes boxes;
 };
 
 /// Finds the accesses of one group that nothing orders, and reads of memory that nothing wrote.
@@ -74,7 +76,8 @@ private:
   std::vector<CoreKind> kinds;
   const GmSpace &space;
   CheckerMemory &memory;
-  GmShadow gm;
+  GmShadow gm;                 ///< one region per region of GM; the last is the workspace
+  std::vector<bool> isTracked; ///< regions that some block writes
   /// Pairs already reported, with their finding: building the text is slow.
   std::map<std::tuple<FindingKind, const Template *, const Template *, int, int>, int> known;
 

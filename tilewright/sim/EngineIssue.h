@@ -4,6 +4,7 @@
 #include "tilewright/sim/Engine.h"
 #include "tilewright/sim/Kernels.h"
 #include "tilewright/sim/Memory.h"
+#include "tilewright/sim/Runs.h"
 
 #include <optional>
 #include <string>
@@ -29,38 +30,6 @@ struct GmSpace {
   const GmTensor &at(int32_t tensor) const {
     return tensor == kWorkspace ? workspace : tensors[tensor];
   }
-};
-
-/// The runs of bytes that make up a box, without its place: broadcast dimensions dropped,
-/// contiguous and overlapping ones merged, in rising order where possible.
-class Runs {
-public:
-  Runs() = default;
-  explicit Runs(const ResolvedView &view);
-
-  /// Calls fn(low, high) for each, the lowest byte of all being at `first`.
-  template <typename Fn>
-  void forEach(int64_t first, Fn fn) const {
-    std::array<int64_t, kMaxRank> at{};
-    for (;;) {
-      fn(first, first + run);
-      int d = 0;
-      for (; d < depth; ++d) {
-        first += strides[d];
-        if (++at[d] < sizes[d])
-          break;
-        first -= strides[d] * sizes[d];
-        at[d] = 0;
-      }
-      if (d == depth)
-        return;
-    }
-  }
-
-private:
-  int64_t run = 0; ///< bytes
-  int depth = 0;   ///< remaining dimensions, innermost first
-  std::array<int64_t, kMaxRank> sizes{}, strides{};
 };
 
 /// What an operand of a prepared instruction touches.
