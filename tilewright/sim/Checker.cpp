@@ -396,11 +396,11 @@ void tilewright::sim::checkAcrossGroups(const Program &program, const GmSpace &s
     std::string place = regionText(program, space, t);
     for (size_t p = 0; p < numPages; ++p) {
       GmShadow::CellSet once, again; // cells that some, several groups met
-      for (GmShadow *shadow : groups) {
-        GmShadow::CellSet known = shadow->known(t, p);
-        again |= once & known;
-        once |= known;
-      }
+      for (GmShadow *shadow : groups)
+        if (const GmShadow::CellSet *known = shadow->known(t, p)) {
+          again |= once & *known;
+          once |= *known;
+        }
       for (size_t cell = 0; again.any() && cell < GmShadow::kPageCells; ++cell)
         if (again[cell])
           inCell(t, p * GmShadow::kPageCells + cell, place);

@@ -174,8 +174,10 @@ void GmShadow::assign(const GmBoxes &memory, size_t region) {
       page = pages[number].get();
     }
     uint32_t piece = memory.groups[group].piece;
-    for (uint32_t at = cell % kPageCells, end = at + count; at < end; ++at)
+    for (uint32_t at = cell % kPageCells, end = at + count; at < end; ++at) {
       page->pieceAt[at] = piece;
+      page->met[at] = true;
+    }
   }
 }
 

@@ -126,13 +126,10 @@ public:
 
   using CellSet = std::bitset<kPageCells>;
 
-  /// The cells of a page about which something is known.
-  CellSet known(size_t region, size_t number) const {
-    CellSet result;
-    if (const Page *page = pageOf(region, number))
-      for (size_t cell = 0; cell < kPageCells; ++cell)
-        result[cell] = page->pieceAt[cell] != 0;
-    return result;
+  /// The cells of a page about which something is known; null for none.
+  const CellSet *known(size_t region, size_t number) const {
+    const Page *page = pageOf(region, number);
+    return page ? &page->met : nullptr;
   }
   /// Pages of a region up to the last one that was touched.
   size_t numPages(size_t region) const {
@@ -161,6 +158,7 @@ private:
   };
   struct Page {
     std::array<uint32_t, kPageCells> pieceAt{}; ///< 0 for none
+    CellSet met;
   };
 
   std::vector<std::vector<std::unique_ptr<Page>>> regions;

@@ -53,10 +53,17 @@ void HappensBefore::end(int lane, uint32_t tick) {
 }
 
 /// What a signal sent by `lane` now carries: everything on it so far.
-Clock HappensBefore::released(int lane) const {
-  Clock clock = lanes[lane].clock;
+void HappensBefore::released(int lane, Clock &clock) const {
+  clock = lanes[lane].clock;
   clock[lane] = lanes[lane].now;
-  return clock;
+}
+
+void HappensBefore::send(std::vector<Token> &tokens, int lane, int32_t location,
+                         bool isGhost) const {
+  Token &token = tokens.emplace_back();
+  released(lane, token.clock);
+  token.location = location;
+  token.isGhost = isGhost;
 }
 
 void HappensBefore::acquire(int lane, const Clock &clock) {
@@ -92,7 +99,7 @@ HappensBefore::SetResult HappensBefore::setFlag(int core, Pipe from, Pipe to, in
       result.otherLocation = state.last.location;
     }
   }
-  state.tokens.push_back({released(lane), location, isGhost});
+  send(state.tokens, lane, location, isGhost);
   return result;
 }
 
@@ -121,9 +128,11 @@ void HappensBefore::barrier(int core, Pipe pipe) {
     lanes[lane].clock[lane] = lanes[lane].now;
     return;
   }
-  Clock all{};
-  for (unsigned p = 0; p < kNumPipes; ++p)
-    join(all, released(laneOf(core, Pipe(p))));
+  Clock all{}, each;
+  for (unsigned p = 0; p < kNumPipes; ++p) {
+    released(laneOf(core, Pipe(p)), each);
+    join(all, each);
+  }
   ++scalarVersion[core];
   for (unsigned p = 0; p < kNumPipes; ++p) {
     Lane &lane = lanes[laneOf(core, Pipe(p))];
@@ -133,7 +142,7 @@ void HappensBefore::barrier(int core, Pipe pipe) {
 }
 
 bool HappensBefore::push(Signal &signal, int lane, int32_t location, bool isGhost) {
-  signal.queue.tokens.push_back({released(lane), location, isGhost});
+  send(signal.queue.tokens, lane, location, isGhost);
   if (isGhost)
     return false;
   uint64_t mustBeOver = ++signal.sets;

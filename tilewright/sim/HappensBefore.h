@@ -111,7 +111,8 @@ private:
   int numAivs = 0, maxOutstanding = 0;
 
   void joinScalar(int lane);
-  Clock released(int lane) const;
+  void released(int lane, Clock &clock) const;
+  void send(std::vector<Token> &tokens, int lane, int32_t location, bool isGhost) const;
   void acquire(int lane, const Clock &clock);
   uint32_t tickWait(int lane);
   bool push(Signal &signal, int lane, int32_t location, bool isGhost);
