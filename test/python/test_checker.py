@@ -76,6 +76,7 @@ SUITE = {
         "padding-lanes",
         "sum-from-nothing",
         "workspace-never-written",
+        "workspace-written-with-a-gap",
     ],
     "out-of-bounds": [
         "event-id-too-large",
