@@ -1,4 +1,7 @@
 // RUN: tilewright-opt %s --split-input-file --verify-diagnostics --tile-place-accumulators
+// RUN: not tilewright-opt %s --split-input-file --tile-place-accumulators=chip=none 2>&1 | FileCheck %s --check-prefix=CHIP
+
+// CHIP: error: {{.*}}none
 
 // A product straight into a tensor.
 #shared = #tile.scope<shared>

@@ -165,6 +165,9 @@
 // REDEFINE: %{name} = batched_tile
 // RUN: %{same}
 
+// REDEFINE: %{name} = sums_beyond_l0c
+// RUN: %{same}
+
 #shared = #tile.scope<shared>
 #fragment = #tile.scope<fragment>
 
@@ -1471,6 +1474,50 @@ func.func @batched_tile(%A: memref<2x32x16xf16> {tile.name = "A"}, %B: memref<16
               %Bs[%c0, %c0] [%c16, %c32] : memref<16x32xf16, #shared>)
     tile.copy(%C[%bx, %c0, %c0] [%c1, %c32, %c32] : memref<2x32x32xf32>,
               %Cl[%c0, %c0, %c0] [%c1, %c32, %c32] : memref<1x32x32xf32, #fragment>)
+  }
+  return
+}
+
+// 96 KiB of one sum and 64 of the other, of 128: the larger leaves in each turn, and then the other
+// one too, beside which its product would not fit.
+// CHECK-LABEL: func.func @sums_beyond_l0c(
+// CHECK: scf.for
+// CHECK: tile.gemm (%S.acc{{.+}} init %true
+// CHECK: tile.copy (%S.sum{{.+}} %S.acc
+// CHECK: tile.elementwise <add> (%S
+// CHECK: tile.gemm (%R.acc{{.+}} init %true
+// CHECK: tile.copy (%R.sum{{.+}} %R.acc
+// CHECK: tile.elementwise <add> (%R
+func.func @sums_beyond_l0c(%A: memref<48x128xf16> {tile.name = "A"}, %B: memref<48x192xf16> {tile.name = "B"},
+                           %C: memref<128x192xf32> {tile.name = "C", tile.output},
+                           %D: memref<128x128xf32> {tile.name = "D", tile.output}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c16 = arith.constant 16 : index
+  %c128 = arith.constant 128 : index
+  %c192 = arith.constant 192 : index
+  %zero = arith.constant 0.0 : f32
+  tile.launch (%bx) in (%c1) {
+    %As = tile.alloc "As" : memref<16x128xf16, #shared>
+    %Bs = tile.alloc "Bs" : memref<16x192xf16, #shared>
+    %S = tile.alloc "S" : memref<128x192xf32, #fragment>
+    %R = tile.alloc "R" : memref<128x128xf32, #fragment>
+    tile.fill %zero : f32, (%S[%c0, %c0] [%c128, %c192] : memref<128x192xf32, #fragment>)
+    tile.fill %zero : f32, (%R[%c0, %c0] [%c128, %c128] : memref<128x128xf32, #fragment>)
+    scf.for %ko = %c0 to %c3 step %c1 {
+      %k = arith.muli %ko, %c16 : index
+      tile.copy(%As[%c0, %c0] [%c16, %c128] : memref<16x128xf16, #shared>, %A[%k, %c0] [%c16, %c128] : memref<48x128xf16>)
+      tile.copy(%Bs[%c0, %c0] [%c16, %c192] : memref<16x192xf16, #shared>, %B[%k, %c0] [%c16, %c192] : memref<48x192xf16>)
+      tile.gemm(%S[%c0, %c0] [%c128, %c192] : memref<128x192xf32, #fragment>,
+                %As[%c0, %c0] [%c16, %c128] : memref<16x128xf16, #shared>,
+                %Bs[%c0, %c0] [%c16, %c192] : memref<16x192xf16, #shared>) {transpose_a}
+      tile.gemm(%R[%c0, %c0] [%c128, %c128] : memref<128x128xf32, #fragment>,
+                %As[%c0, %c0] [%c16, %c128] : memref<16x128xf16, #shared>,
+                %As[%c0, %c0] [%c16, %c128] : memref<16x128xf16, #shared>) {transpose_a}
+    }
+    tile.copy(%C[%c0, %c0] [%c128, %c192] : memref<128x192xf32>, %S[%c0, %c0] [%c128, %c192] : memref<128x192xf32, #fragment>)
+    tile.copy(%D[%c0, %c0] [%c128, %c128] : memref<128x128xf32>, %R[%c0, %c0] [%c128, %c128] : memref<128x128xf32, #fragment>)
   }
   return
 }

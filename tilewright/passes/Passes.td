@@ -67,14 +67,16 @@ def TilePlaceAccumulators : Pass<"tile-place-accumulators", "::mlir::func::FuncO
     Needs: no `tile.parallel`.
     Guarantees: every `tile.gemm` writes the whole of an `l0c` tile in f32 or i32 and carries `init`; that tile is touched by
     gemms and by copies out of it only. Sums that start from zero stay in L0C for as long as nothing else touches the tile;
-    products onto vector results go to a fresh accumulator and the vector unit adds them.
+    products onto vector results go to a fresh accumulator and the vector unit adds them. Where L0C cannot hold the sums of a
+    loop beside the other products of a turn, the largest leave it each turn and are added by the vector unit too.
     Rounding-changing: keeps f16 accumulators in f32, adds a whole run of products at once. With `strict` only what the
     hardware makes unavoidable is left: a product onto other contents is made apart and added by the vector unit, one by one,
     and each rounds to the tile's type.
 
     Example: test/passes/tile-place-accumulators.mlir, test/passes/tile-place-accumulators-strict.mlir.
   }];
-  let options = [Option<"strict", "strict", "bool", "false", "round every product to the accumulator's type">];
+  let options = [Option<"chip", "chip", "std::string", "\"910b3\"", "a name, or a chip file">,
+                 Option<"strict", "strict", "bool", "false", "round every product to the accumulator's type">];
   let dependentDialects = ["::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 

@@ -40,8 +40,8 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
   onFunctions("tile-widen-products", [chip = options.chip] {
     return createTileWidenProducts(TileWidenProductsOptions{chip});
   });
-  onFunctions("tile-place-accumulators", [strict = options.strict] {
-    return createTilePlaceAccumulators(TilePlaceAccumulatorsOptions{strict});
+  onFunctions("tile-place-accumulators", [chip = options.chip, strict = options.strict] {
+    return createTilePlaceAccumulators(TilePlaceAccumulatorsOptions{chip, strict});
   });
   onFunctions("tile-place-buffers", [] { return createTilePlaceBuffers(); });
   if (options.has("pipeline"))

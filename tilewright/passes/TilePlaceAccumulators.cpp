@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tilewright/passes/Chip.h"
 #include "tilewright/passes/TileUtils.h"
 
 #include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace tilewright::passes {
 #define GEN_PASS_DEF_TILEPLACEACCUMULATORS
@@ -79,8 +81,9 @@ struct Flag {
 ///     last clear).
 class Accumulator {
 public:
-  Accumulator(Value tile, bool strict)
-      : tile(tile), type(cast<MemRefType>(tile.getType())), strict(strict) {
+  /// With `carried`, a sum may stay in L0C over the turns of a loop that makes other products too.
+  Accumulator(Value tile, bool strict, bool carried = true)
+      : tile(tile), type(cast<MemRefType>(tile.getType())), strict(strict), carried(carried) {
     forEachAccess(tile, [&](AccessInterface op, unsigned index) { accesses[op].push_back(index); });
     sumType = isa<FloatType>(type.getElementType()) ? Type(Float32Type::get(tile.getContext()))
                                                     : type.getElementType();
@@ -88,6 +91,7 @@ public:
 
   void rewrite(Block *block);
   void dropDeadClears();
+  bool isCarriedOver(scf::ForOp loop) const { return touches(loop) && isPureCube(loop); }
 
 private:
   using Run = ArrayRef<Operation *>;
@@ -120,6 +124,7 @@ private:
   Value tile;
   MemRefType type;
   bool strict;  ///< round after every product, as the tile says
+  bool carried; ///< may stay in L0C while other products are made
   Type sumType; ///< of the accumulator: f32 or i32
   llvm::MapVector<Operation *, SmallVector<unsigned>> accesses;
   SmallPtrSet<Operation *, 8>
@@ -130,8 +135,19 @@ Value boolConstant(OpBuilder &builder, Location loc, bool value) {
   return builder.create<arith::ConstantOp>(loc, builder.getBoolAttr(value));
 }
 
+/// `op` makes a product into another tile than `tile`.
+bool makesOtherProducts(Operation *op, Value tile) {
+  return op
+      ->walk([&](GemmOp gemm) {
+        return gemm.getBox(0).buffer == tile ? WalkResult::advance() : WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
 /// Does nothing to the tile but multiply into all of it, or clear it.
 bool Accumulator::isPureCube(Operation *op) const {
+  if (!carried && isa<scf::ForOp>(op) && makesOtherProducts(op, tile))
+    return false;
   return llvm::all_of(accesses, [&](auto &entry) {
     if (!op->isAncestor(entry.first) || isZeroFill(entry.first))
       return true;
@@ -584,12 +600,62 @@ void Accumulator::dropDeadClears() {
     clear->erase();
 }
 
+/// What a sum of the whole tile takes in L0C: words of four bytes in fractals of 16 x 16.
+int64_t bytesInL0C(Value tile) {
+  constexpr int64_t kFractal = 16;
+  ArrayRef<int64_t> shape = cast<MemRefType>(tile.getType()).getShape();
+  int64_t elements = 1;
+  for (auto [dim, size] : llvm::enumerate(shape))
+    elements *= dim + 2 < shape.size() ? size : llvm::alignTo(size, kFractal);
+  return elements * 4;
+}
+
+/// The tiles whose sums must leave L0C in each turn of a loop, since it cannot hold them beside the
+/// other products of a turn. The largest go first. A tile too large by itself is no reason.
+SmallVector<Value> sumsBeyond(int64_t capacity, ArrayRef<Value> tiles, ArrayRef<GemmOp> products) {
+  SmallVector<Value> carried(tiles), left;
+  auto heldAt = [&](GemmOp gemm) {
+    return llvm::to_vector(llvm::make_filter_range(carried, [&](Value tile) {
+      if (tile == gemm.getBox(0).buffer)
+        return false;
+      Accumulator sum(tile, /*strict=*/false);
+      for (auto loop = gemm->getParentOfType<scf::ForOp>(); loop;
+           loop = loop->getParentOfType<scf::ForOp>())
+        if (sum.isCarriedOver(loop))
+          return true;
+      return false;
+    }));
+  };
+  auto isLarger = [](Value a, Value b) { return bytesInL0C(a) < bytesInL0C(b); };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (GemmOp gemm : products) {
+      SmallVector<Value> held = heldAt(gemm);
+      int64_t needed = bytesInL0C(gemm.getBox(0).buffer);
+      if (held.empty() || needed > capacity)
+        continue;
+      for (Value tile : held)
+        needed += bytesInL0C(tile);
+      if (needed <= capacity)
+        continue;
+      left.push_back(*llvm::max_element(held, isLarger));
+      llvm::erase(carried, left.back());
+      changed = true;
+    }
+  }
+  return left;
+}
+
 struct TilePlaceAccumulatorsPass
     : passes::impl::TilePlaceAccumulatorsBase<TilePlaceAccumulatorsPass> {
   using TilePlaceAccumulatorsBase::TilePlaceAccumulatorsBase;
 
   void runOnOperation() override {
+    std::optional<machine::Machine> machine = chipFor(getOperation(), chip);
+    if (!machine)
+      return signalPassFailure();
     SmallVector<Value> tiles;
+    SmallVector<GemmOp> products;
     WalkResult result = getOperation().walk([&](GemmOp gemm) {
       Value tile = gemm.getBox(0).buffer;
       if (!gemm->getParentOfType<LaunchOp>()) {
@@ -601,14 +667,23 @@ struct TilePlaceAccumulatorsPass
             << nameOf(tile) << "'; use an on-chip tile";
         return WalkResult::interrupt();
       }
-      if (scopeOf(tile) != Scope::L0C && !llvm::is_contained(tiles, tile))
+      if (scopeOf(tile) == Scope::L0C)
+        return WalkResult::advance();
+      products.push_back(gemm);
+      if (!llvm::is_contained(tiles, tile))
         tiles.push_back(tile);
       return WalkResult::advance();
     });
     if (result.wasInterrupted())
       return signalPassFailure();
+    SmallVector<Value> left = sumsBeyond(machine->l0cBytes, tiles, products);
     for (Value tile : tiles) {
-      Accumulator(tile, strict).rewrite(tile.getParentBlock());
+      bool carried = !llvm::is_contained(left, tile);
+      if (!carried)
+        remark(tile.getDefiningOp(), kPass, "applied")
+            << "'" << nameOf(tile) << "' leaves L0C in each turn: its " << machine->l0cBytes / 1024
+            << " KiB do not hold it beside the other sums";
+      Accumulator(tile, strict, carried).rewrite(tile.getParentBlock());
       Accumulator(tile, strict).dropDeadClears();
     }
   }
