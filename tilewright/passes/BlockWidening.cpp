@@ -6,6 +6,50 @@ using namespace tilewright;
 using namespace tilewright::passes;
 using namespace tilewright::tile;
 
+namespace {
+
+void setExtent(Value tile, int64_t dim, int64_t extent) {
+  auto type = cast<MemRefType>(tile.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = extent;
+  tile.setType(
+      MemRefType::get(shape, type.getElementType(), type.getLayout(), type.getMemorySpace()));
+}
+
+/// `value` is `number` times constants, without anything added.
+bool isMultiple(Value value, Value number) {
+  auto product = value.getDefiningOp<arith::MulIOp>();
+  if (!product)
+    return value == number;
+  return (constantOf(product.getLhs()) && isMultiple(product.getRhs(), number)) ||
+         (constantOf(product.getRhs()) && isMultiple(product.getLhs(), number));
+}
+
+} // namespace
+
+bool BlockWidening::takes(LaunchOp launch) {
+  if (isByHand(launch) || !writesInOnePlace(launch))
+    return false;
+  bool hasProduct = false;
+  WalkResult result = launch.getBody().walk([&](Operation *op) {
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      return loop.getNumResults() == 0 ? WalkResult::advance() : WalkResult::interrupt();
+    if (auto access = dyn_cast<AccessInterface>(op)) {
+      if (!isa<CopyOp, GemmOp>(op))
+        return WalkResult::interrupt();
+      for (unsigned box = 0; box < access.getNumBoxes(); ++box)
+        if (Scope scope = scopeOf(access.getBox(box).buffer);
+            scope == Scope::UB || scope == Scope::L0A || scope == Scope::L0B)
+          return WalkResult::interrupt();
+      hasProduct |= isa<GemmOp>(op);
+      return WalkResult::advance();
+    }
+    bool isKnown = isa<AllocOp>(op) || op->hasTrait<OpTrait::IsTerminator>() || isPure(op);
+    return isKnown ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return hasProduct && !result.wasInterrupted();
+}
+
 /// True when both blocks have the same values.
 bool BlockWidening::areFixed(ValueRange values) const {
   return passes::areFixed(values, number, launch.getBody());
@@ -95,15 +139,68 @@ bool BlockWidening::growsRows(CopyOp copy) const {
 }
 
 void BlockWidening::apply() {
-  for (auto [tile, dim] : tiles) {
-    auto type = cast<MemRefType>(tile.getType());
-    SmallVector<int64_t> shape(type.getShape());
-    shape[dim] *= 2;
-    tile.setType(
-        MemRefType::get(shape, type.getElementType(), type.getLayout(), type.getMemorySpace()));
-  }
+  for (auto [tile, dim] : tiles)
+    setExtent(tile, dim, 2 * cast<MemRefType>(tile.getType()).getDimSize(dim));
   for (auto &[op, boxes] : growths)
     for (auto [box, dim] : boxes)
       growSize(op, box, dim, 2);
   mergeBlocks(launch, extent, 2);
+}
+
+int64_t BlockWidening::dimOf(Operation *op, unsigned box) const {
+  const auto *found = growths.find(op);
+  if (found != growths.end())
+    for (auto [index, dim] : found->second)
+      if (index == box)
+        return dim;
+  return -1;
+}
+
+void BlockWidening::forEachMove(
+    llvm::function_ref<void(CopyOp, unsigned box, unsigned dim)> visit) const {
+  for (const auto &[op, boxes] : growths)
+    if (auto copy = dyn_cast<CopyOp>(op))
+      for (auto [box, dim] : boxes)
+        if (scopeOf(copy.getBox(box).buffer) == Scope::Global)
+          visit(copy, box, dim);
+}
+
+std::optional<BlockWidening::Share> BlockWidening::share() const {
+  Share share;
+  bool isOne = true;
+  forEachMove([&](CopyOp copy, unsigned index, unsigned dim) {
+    Box box = copy.getBox(index);
+    int64_t step = *constantOf(box.sizes[dim]);
+    int64_t total = cast<MemRefType>(box.buffer.getType()).getDimSize(dim);
+    if (share.step == 0)
+      share = {step, total};
+    isOne &= step == share.step && total == share.total && isMultiple(box.offsets[dim], number);
+  });
+  auto blocks = constantOf(launch.getGrid()[extent]);
+  isOne &= share.step > 0 && !ShapedType::isDynamic(share.total) &&
+           blocks == llvm::divideCeil(share.total, share.step);
+  launch.getBody().walk([&](scf::ForOp loop) {
+    isOne &= areFixed({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
+  });
+  if (!isOne)
+    return std::nullopt;
+  return share;
+}
+
+void BlockWidening::resize(int64_t step) {
+  Share before = *share();
+  forEachMove([&](CopyOp copy, unsigned box, unsigned dim) {
+    unsigned at = dim + (box == 1 ? copy.getBox(0).offsets.size() : 0);
+    OpBuilder builder(copy);
+    Value length = builder.create<arith::ConstantIndexOp>(copy.getLoc(), step);
+    copy.getOffsetsMutable()[at].set(builder.create<arith::MulIOp>(copy.getLoc(), number, length));
+  });
+  for (auto [tile, dim] : tiles)
+    setExtent(tile, dim, step);
+  for (auto &[op, boxes] : growths)
+    for (auto [box, dim] : boxes)
+      setSize(op, box, dim, step);
+  OpBuilder builder(launch);
+  launch.getGridMutable()[extent].set(builder.create<arith::ConstantIndexOp>(
+      launch.getLoc(), llvm::divideCeil(before.total, step)));
 }

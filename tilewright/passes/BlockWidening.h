@@ -7,12 +7,14 @@
 
 namespace tilewright::passes {
 
-/// Lets a block do the work of two neighbours with tiles that are twice as long in one dimension:
-/// the same loads, products and stores, only larger.
-///
-/// For launches of copies, products and loops without results, as tile-join-blocks takes them.
+/// Gives the blocks of a launch tiles of another length in one dimension: the same loads, products
+/// and stores, only larger or smaller, in fewer or more blocks.
 class BlockWidening {
 public:
+  /// True for launches of copies, products and loops without results, at least one product among
+  /// them, that leave every place to the compiler.
+  static bool takes(tile::LaunchOp launch);
+
   /// Neighbours along extent `extent` of the grid.
   BlockWidening(tile::LaunchOp launch, unsigned extent)
       : launch(launch), extent(extent), number(launch.getBody().getArgument(extent)) {}
@@ -25,8 +27,19 @@ public:
   bool grows(mlir::Value tile) const { return tiles.contains(tile); }
   /// True for a copy whose rows in global memory get longer.
   bool growsRows(tile::CopyOp copy) const;
-  /// Halves the extent of the grid. Only after a successful match.
+  /// The dimension of box `box` of a copy or product that gets larger; -1 for none.
+  int64_t dimOf(mlir::Operation *op, unsigned box) const;
+  /// Lets a block do the work of two neighbours: halves the extent of the grid. Only after a
+  /// successful match.
   void apply();
+
+  /// What one block takes of that dimension, of how much; none where tensors or loops differ in it.
+  struct Share {
+    int64_t step = 0, total = 0;
+  };
+  std::optional<Share> share() const;
+  /// Gives each block `step` of the dimension instead. Only where share() is known.
+  void resize(int64_t step);
 
 private:
   bool matchMove(tile::CopyOp copy);
@@ -35,6 +48,9 @@ private:
   bool areFixed(mlir::ValueRange values) const;
   bool setDim(const Box &box, int64_t dim);
   int64_t dimOf(mlir::Value tile) const;
+
+  /// Calls `visit(op, box index, dimension)` for each box of a global tensor that moves.
+  void forEachMove(llvm::function_ref<void(tile::CopyOp, unsigned box, unsigned dim)> visit) const;
 
   mutable tile::LaunchOp launch;
   unsigned extent;

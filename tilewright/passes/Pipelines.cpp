@@ -10,13 +10,13 @@ using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::passes;
 
-/// Plain forms: exponents as written; scalar loops; blocks as written, of cube and of vector work;
-/// K steps as written; turns as written; all rows at once; one vector core; one slot a tile; no
-/// late stages; barriers everywhere.
+/// Plain forms: exponents as written; scalar loops; blocks as written, of cube work (twice) and of
+/// vector work; K steps as written; turns as written; all rows at once; one vector core; one slot a
+/// tile; no late stages; barriers everywhere.
 const std::vector<std::string> &passes::switchNames() {
   static const std::vector<std::string> names = {
-      "exponents",  "vectorize",  "join",       "batch",    "fuse-k", "order",
-      "fuse-turns", "slice-rows", "split-rows", "pipeline", "skew",   "sync"};
+      "exponents",  "vectorize",  "join",       "fit",      "batch", "fuse-k", "order",
+      "fuse-turns", "slice-rows", "split-rows", "pipeline", "skew",  "sync"};
   return names;
 }
 
@@ -50,6 +50,9 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
     onFunctions("tile-join-blocks", [chip = options.chip] {
       return createTileJoinBlocks(TileJoinBlocksOptions{chip});
     });
+  if (options.has("fit"))
+    onFunctions("tile-fit-blocks",
+                [chip = options.chip] { return createTileFitBlocks(TileFitBlocksOptions{chip}); });
   if (options.has("batch"))
     onFunctions("tile-batch-blocks", [chip = options.chip] {
       return createTileBatchBlocks(TileBatchBlocksOptions{chip});

@@ -3,6 +3,7 @@
 // tile-fuse-k: let one turn of a reduction loop do the work of several.
 
 #include "tilewright/passes/Chip.h"
+#include "tilewright/passes/LoadCost.h"
 #include "tilewright/passes/TileUtils.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -200,7 +201,9 @@ double KLoop::cycles(Widths widths, const machine::Machine &chip) {
         row *= turns * depth;
         times = 1.0 / depth;
       }
-      load += chip.mte2Start * times + bytes / chip.mte2RateAic + bytes / row * chip.mte2RowAic;
+      auto length = static_cast<int64_t>(row);
+      int64_t start = rowStep(src, static_cast<int64_t>(row / width), chip);
+      load += chip.mte2Start * times + bytes / row * rowCycles(length, start, chip);
     }
     for (GemmOp gemm : gemms) {
       Box sum = gemm.getBox(0), a = gemm.getBox(1);
@@ -246,7 +249,7 @@ Widths KLoop::choose(const machine::Machine &chip) {
   Widths best;
   double least = cycles(best, chip);
   std::optional<int64_t> all = tripsOf(loop);
-  for (int64_t factor = 1; factor <= std::min(all.value_or(kUnknownTrips), kMaxFactor); factor *= 2)
+  for (int64_t factor = 1; factor <= std::min(all.value_or(kUnknownTrips), kMaxFactor); ++factor)
     for (int64_t depth = 1; depth <= kMaxDepth; depth *= 2) {
       Widths widths{factor, depth};
       bool isOpen = depth > 1 && (!all || *all % (factor * depth) != 0);

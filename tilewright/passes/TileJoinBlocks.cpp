@@ -56,7 +56,6 @@ class Joiner {
 public:
   Joiner(LaunchOp launch, const machine::Machine &chip) : launch(launch), chip(chip) {}
 
-  bool isCandidate();
   /// The time of the launch when pairs along `dim` are joined; with no dim, as it is. None where
   /// pairs cannot be joined.
   std::optional<double> time(std::optional<unsigned> dim);
@@ -79,29 +78,6 @@ private:
   std::optional<BlockWidening> widening; ///< where larger tiles do the work of two
   IRMapping maps[2];
 };
-
-bool Joiner::isCandidate() {
-  if (isByHand(launch) || !writesInOnePlace(launch))
-    return false;
-  bool hasProduct = false;
-  WalkResult result = launch.getBody().walk([&](Operation *op) {
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      return loop.getNumResults() == 0 ? WalkResult::advance() : WalkResult::interrupt();
-    if (auto access = dyn_cast<AccessInterface>(op)) {
-      if (!isa<CopyOp, GemmOp>(op))
-        return WalkResult::interrupt();
-      for (unsigned box = 0; box < access.getNumBoxes(); ++box)
-        if (Scope scope = scopeOf(access.getBox(box).buffer);
-            scope == Scope::UB || scope == Scope::L0A || scope == Scope::L0B)
-          return WalkResult::interrupt();
-      hasProduct |= isa<GemmOp>(op);
-      return WalkResult::advance();
-    }
-    bool isKnown = isa<AllocOp>(op) || op->hasTrait<OpTrait::IsTerminator>() || isPure(op);
-    return isKnown ? WalkResult::advance() : WalkResult::interrupt();
-  });
-  return hasProduct && !result.wasInterrupted();
-}
 
 /// Marks what depends on the number of the block along `dim`. False where the two blocks would run
 /// other loops, or would write to the same place.
@@ -291,7 +267,7 @@ struct TileJoinBlocksPass : passes::impl::TileJoinBlocksBase<TileJoinBlocksPass>
 
 private:
   bool joinOnce(LaunchOp launch, const machine::Machine &machine) {
-    if (!Joiner(launch, machine).isCandidate())
+    if (!BlockWidening::takes(launch))
       return false;
     std::optional<double> least = Joiner(launch, machine).time(std::nullopt);
     std::optional<unsigned> best;

@@ -160,14 +160,18 @@ bool passes::writesInOnePlace(tile::LaunchOp launch) {
 }
 
 void passes::growSize(Operation *op, unsigned box, unsigned dim, int64_t factor) {
+  Box place = cast<AccessInterface>(op).getBox(box);
+  setSize(op, box, dim, *constantOf(place.sizes[dim]) * factor);
+}
+
+void passes::setSize(Operation *op, unsigned box, unsigned dim, int64_t size) {
   unsigned at = dim;
   for (unsigned before = 0; before < box; ++before)
     at += cast<AccessInterface>(op).getBox(before).sizes.size();
   MutableOperandRange sizes = isa<tile::CopyOp>(op) ? cast<tile::CopyOp>(op).getSizesMutable()
                                                     : cast<tile::GemmOp>(op).getSizesMutable();
   OpBuilder builder(op);
-  int64_t size = *constantOf(sizes[at].get());
-  sizes[at].set(builder.create<arith::ConstantIndexOp>(op->getLoc(), size * factor));
+  sizes[at].set(builder.create<arith::ConstantIndexOp>(op->getLoc(), size));
 }
 
 bool passes::isOn(Operation *op, Core core) {

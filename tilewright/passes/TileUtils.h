@@ -59,6 +59,9 @@ void mergeBlocks(tile::LaunchOp launch, unsigned extent, int64_t count);
 /// say. Then what one block writes no access of another can touch but the same one.
 bool writesInOnePlace(tile::LaunchOp launch);
 
+/// Sets the size of dimension `dim` of box `box` of a copy or product.
+void setSize(mlir::Operation *op, unsigned box, unsigned dim, int64_t size);
+
 /// Multiplies the constant size of dimension `dim` of box `box` of a copy or product.
 void growSize(mlir::Operation *op, unsigned box, unsigned dim, int64_t factor);
 

@@ -66,10 +66,9 @@ private:
 } // namespace
 
 L2Cache::L2Cache(const machine::Machine &chip, unsigned sampleShift, uint64_t end)
-    : lineShift(std::countr_zero(static_cast<unsigned>(chip.l2LineBytes))),
-      sectorShift(std::countr_zero(static_cast<unsigned>(chip.l2SectorBytes))),
+    : price(chip), lineShift(price.lineShift), sectorShift(price.sectorShift),
       sectorsPerLine(1u << (lineShift - sectorShift)), sampleShift(sampleShift),
-      ways(static_cast<unsigned>(chip.l2Ways)), unalignedFactor(chip.unalignedLineFactor) {
+      ways(static_cast<unsigned>(chip.l2Ways)) {
   const double bytes = static_cast<double>(chip.l2Bytes) * chip.l2EffectiveFraction;
   if (end > 0 && static_cast<double>(end) <= bytes * 3 / 4) {
     kept.resize((end >> lineShift) + 1);
@@ -186,20 +185,13 @@ L2Access L2Cache::walk(const GmTraffic &traffic, Use use) {
 }
 
 /// Rows that start at the same place of their lines, with all that is the same for each done once.
-/// Rule of the price: a row of a line or more that does not start at a line pays for the rest of
-/// the lines that it touches, times a factor; a shorter row pays for the sectors that it touches.
 void L2Cache::touchRows(uint64_t address, uint64_t rows, uint64_t rowBytes, uint64_t stride,
                         Use use, L2Access &result) {
-  const uint64_t line = uint64_t(1) << lineShift, sector = uint64_t(1) << sectorShift;
+  const uint64_t sector = uint64_t(1) << sectorShift;
   const uint64_t end = address + rowBytes - 1;
   const uint64_t firstSector = address >> sectorShift, lastSector = end >> sectorShift;
   const uint64_t count = (end >> lineShift) - (address >> lineShift) + 1;
-  double charged = static_cast<double>(rowBytes);
-  if (rowBytes < line)
-    charged = static_cast<double>((lastSector - firstSector + 1) << sectorShift);
-  else if (address & (line - 1))
-    charged += static_cast<double>((count << lineShift) - rowBytes) * unalignedFactor;
-  result.chargedBytes += static_cast<double>(rows) * charged;
+  result.chargedBytes += static_cast<double>(rows) * price.chargedBytes(address, rowBytes);
   // A sector that the row enters in its middle counts with the row before it.
   const bool entersSector = address & (sector - 1) && lastSector > firstSector;
   const unsigned all = (1u << sectorsPerLine) - 1, inLine = sectorsPerLine - 1;

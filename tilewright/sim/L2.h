@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "tilewright/machine/Machine.h"
+#include "tilewright/machine/Transfers.h"
 #include "tilewright/sim/Record.h"
 
 #include <cstdint>
@@ -88,10 +88,10 @@ private:
   uint32_t setOf(uint64_t line) const;
   void touchLine(const Touch &touch, Use use, L2Access &result);
 
+  machine::RowPrice price;
   unsigned lineShift, sectorShift, sectorsPerLine, sampleShift;
   unsigned ways;
   uint64_t sets = 0;
-  double unalignedFactor;
   /// Per line: fetch << 8 | sectors that are there; `fetch` as below. Empty when lines may be
   /// evicted.
   std::vector<uint32_t> kept;
