@@ -12,11 +12,7 @@ using namespace mlir;
 
 namespace tilewright::passes {
 
-namespace {
-
-/// True if both are known to be the same number: one value, equal constants, or equal pure
-/// operations.
-bool isSame(Value a, Value b, int depth = 6) {
+bool areSame(Value a, Value b, int depth) {
   if (a == b)
     return true;
   std::optional<int64_t> x = constantOf(a), y = constantOf(b);
@@ -29,10 +25,12 @@ bool isSame(Value a, Value b, int depth = 6) {
       left->getAttrDictionary() != right->getAttrDictionary())
     return false;
   for (auto [p, q] : llvm::zip(left->getOperands(), right->getOperands()))
-    if (!isSame(p, q, depth - 1))
+    if (!areSame(p, q, depth - 1))
       return false;
   return true;
 }
+
+namespace {
 
 /// True if one dimension of box `outer` is known to contain that of `inner`.
 bool coversDim(const Box &outer, const Box &inner, unsigned d) {
@@ -50,11 +48,11 @@ bool coversDim(const Box &outer, const Box &inner, unsigned d) {
       inner.sizes.empty() ? std::optional<int64_t>(1) : constantOf(inner.sizes[d]);
   if (from && size && innerFrom && innerSize)
     return *from <= *innerFrom && *innerFrom + *innerSize <= *from + *size;
-  if (!isSame(outer.offsets[d], inner.offsets[d]))
+  if (!areSame(outer.offsets[d], inner.offsets[d]))
     return false;
   if (size && innerSize)
     return *innerSize <= *size;
-  return !outer.sizes.empty() && !inner.sizes.empty() && isSame(outer.sizes[d], inner.sizes[d]);
+  return !outer.sizes.empty() && !inner.sizes.empty() && areSame(outer.sizes[d], inner.sizes[d]);
 }
 
 /// Values that are known constants where `condition`, an or of inequalities, is false.
@@ -84,7 +82,7 @@ bool coversUnder(const Box &outer, const Box &inner,
     return false;
   auto valueOf = [&](Value value) {
     for (auto [known, constant] : equalities)
-      if (isSame(known, value))
+      if (areSame(known, value))
         return std::optional<int64_t>(constant);
     return constantOf(value);
   };
@@ -109,7 +107,7 @@ bool isFirstTurn(Value value, Operation *op) {
     for (bool swap : {false, true}) {
       Value counter = swap ? compare.getRhs() : compare.getLhs();
       Value start = swap ? compare.getLhs() : compare.getRhs();
-      if (counter == loop.getInductionVar() && isSame(start, loop.getLowerBound()))
+      if (counter == loop.getInductionVar() && areSame(start, loop.getLowerBound()))
         return true;
     }
   return false;

@@ -10,6 +10,10 @@
 /// When the buffers of a device function hold something that is still needed.
 namespace tilewright::passes {
 
+/// True if both are known to be the same number: one value, equal constants, or equal pure
+/// operations down to `depth`.
+bool areSame(mlir::Value a, mlir::Value b, int depth = 6);
+
 /// True if box `outer` is known to contain box `inner` of the same buffer.
 bool covers(const Box &outer, const Box &inner);
 

@@ -305,6 +305,20 @@ def ConvertTileToNpu : Pass<"convert-tile-to-npu", "::mlir::ModuleOp"> {
                            "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect", "::mlir::func::FuncDialect"];
 }
 
+def NpuTrimProducts : Pass<"npu-trim-products", "::mlir::func::FuncOp"> {
+  let summary = "do not multiply rows and columns that lie outside of their tensors";
+  let description = [{
+    Needs: device functions in the npu dialect, no addresses yet; loop-invariant code moved out.
+    Guarantees: the same results. Where the tile of an operand is loaded in part, at the edge of a tensor, and just as many
+    rows (or columns) of the sum are copied out, the product is as large as that, and the tile is not cleared for it. A
+    product has fewer fractals then, and the operations that are counted are those of the tensors.
+    Leaves alone: the inner dimension, which stays padded with zeros; functions that are synchronised by hand.
+
+    Example: test/passes/npu-trim-products.mlir.
+  }];
+  let dependentDialects = ["::tilewright::npu::NpuDialect"];
+}
+
 def NpuPlanMemory : Pass<"npu-plan-memory", "::mlir::ModuleOp"> {
   let summary = "give every buffer its address";
   let description = [{

@@ -83,7 +83,9 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
 
   onModule("convert-tile-to-npu", [] { return createConvertTileToNpu(); });
   onModule("canonicalize", [] { return createCanonicalizerPass(); });
+  onModule("loop-invariant-code-motion", [] { return createLoopInvariantCodeMotionPass(); });
   onModule("cse", [] { return createCSEPass(); });
+  onFunctions("npu-trim-products", [] { return createNpuTrimProducts(); });
   onModule("npu-plan-memory", [chip = options.chip, keepSlots = options.keepSlots] {
     return createNpuPlanMemory(NpuPlanMemoryOptions{chip, keepSlots});
   });

@@ -98,7 +98,12 @@ std::optional<Bounds> rangeOfArgument(BlockArgument argument, unsigned depth) {
     auto low = rangeOf(loop.getLowerBound(), depth);
     if (!low)
       return std::nullopt;
-    return below(rangeOf(loop.getUpperBound(), depth), low->low);
+    Bounds bounds = below(rangeOf(loop.getUpperBound(), depth), low->low);
+    // The last turn of a loop with a wide step begins before the end.
+    std::optional<int64_t> step = constantOf(loop.getStep());
+    if (step && *step > 1 && low->low == low->high && bounds.high < kFar)
+      bounds.high = low->low + (bounds.high - low->low) / *step * *step;
+    return bounds;
   }
   if (auto launch = dyn_cast<tile::LaunchOp>(parent))
     return below(rangeOf(launch.getGrid()[argument.getArgNumber()], depth), 0);
