@@ -201,6 +201,11 @@ void defineBuilder(nb::module_ &m) {
               const Operand &dst, const std::vector<Value> &size, const std::string &rounding) {
              self.elementwise(function, sourcesOf(sources), dst, size, rounding);
            })
+      .def("view_tile",
+           [](KernelBuilder &self, const Buffer &tile, const std::string &type,
+              const std::vector<int64_t> &shape) {
+             return self.viewTile(tile, builder::parseDType(type), shape);
+           })
       .def("bitcast_tile",
            [](KernelBuilder &self, const Operand &src, const std::string &type) {
              return self.bitcastTile(src, builder::parseDType(type));

@@ -357,3 +357,27 @@ func.func @bits_of_another_width(%A: memref<8xf16>, %B: memref<8xi32>) {
   tile.elementwise <bitcast> (%B[%c0] [%c8] : memref<8xi32>, %A[%c0] [%c8] : memref<8xf16>)
   return
 }
+
+// -----
+
+func.func @view_of_other_size() {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) {
+    %A = tile.alloc "A" : memref<8xf16, #tile.scope<shared>>
+    // expected-error@+1 {{needs as many bits as the tile has: 128, found 256}}
+    %V = tile.view "V" %A : memref<8xf16, #tile.scope<shared>> to memref<8xf32, #tile.scope<shared>>
+  }
+  return
+}
+
+// -----
+
+func.func @view_elsewhere() {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) {
+    %A = tile.alloc "A" : memref<8xf16, #tile.scope<shared>>
+    // expected-error@+1 {{takes a tile of static shape and keeps its place}}
+    %V = tile.view "V" %A : memref<8xf16, #tile.scope<shared>> to memref<4xf32, #tile.scope<ub>>
+  }
+  return
+}

@@ -236,10 +236,30 @@ Buffer KernelBuilder::alloc(const std::string &name, DType type, const std::vect
   return impl->alloc(name, type, shape, *found, /*user=*/true);
 }
 
+Buffer KernelBuilder::viewTile(const Buffer &tile, DType type, const std::vector<int64_t> &shape) {
+  Impl &b = *impl;
+  b.requireLaunch("T.view of a tile stands");
+  mlir::Value base = b.raw(tile);
+  auto memref = MemRefType::Builder(cast<MemRefType>(base.getType()))
+                    .setShape(shape)
+                    .setElementType(b.elementType(type));
+  OpBuilder::InsertionGuard guard(b.builder);
+  b.builder.setInsertionPointAfter(b.lastAlloc);
+  auto op = b.builder.create<tile::ViewOp>(b.location, MemRefType(memref), "view", base);
+  b.lastAlloc = op;
+  Buffer view = tile;
+  view.handle = op.getResult().getAsOpaquePointer();
+  view.dtype = type;
+  view.shape = shape;
+  return view;
+}
+
 void KernelBuilder::rename(const Buffer &buffer, const std::string &name) {
   mlir::Value value = impl->raw(buffer);
   if (auto op = value.getDefiningOp<tile::AllocOp>())
     op.setName(name);
+  else if (auto view = value.getDefiningOp<tile::ViewOp>())
+    view.setName(name);
   else if (auto argument = dyn_cast<BlockArgument>(value);
            argument && (impl->function.getArgAttr(argument.getArgNumber(), tile::kOutputAttr) ||
                         impl->function.getArgAttr(argument.getArgNumber(), tile::kAliasAttr)))

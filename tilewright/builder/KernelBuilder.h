@@ -157,6 +157,8 @@ public:
   // Buffers and elements.
   Buffer alloc(const std::string &name, DType type, const std::vector<int64_t> &shape,
                const std::string &scope);
+  /// The memory of a tile as elements of another type.
+  Buffer viewTile(const Buffer &tile, DType type, const std::vector<int64_t> &shape);
   /// Loop variables and extents of the T.Parallel around this place; empty outside.
   std::pair<std::vector<Value>, std::vector<int64_t>> parallelLanes();
   /// A scalar variable, or with extents one for each lane.

@@ -173,6 +173,20 @@ void allocate(Machine &m, const Node &node, StringRef name) {
 void runTileAlloc(Machine &m, const Node &node) {
   allocate(m, node, cast<tile::AllocOp>(node.op).getName());
 }
+/// Another name for the memory of a tile.
+void runView(Machine &m, const Node &node) {
+  auto view = cast<tile::ViewOp>(node.op);
+  Buffer &base = m.buffer(node.operands[0]), &buffer = m.ownBuffer(node.results[0]);
+  buffer.kind = kindOf(view.getType().getElementType()).value_or(Kind::I64);
+  buffer.scope = base.scope;
+  buffer.name = view.getName();
+  buffer.setShape(view.getType().getShape());
+  buffer.data = base.data;
+  Scalar scalar;
+  scalar.buffer = &buffer;
+  m.slot(node.results[0]).set(scalar);
+}
+
 void runMemrefAlloc(Machine &m, const Node &node) { allocate(m, node, ""); }
 
 void runDim(Machine &m, const Node &node) {
@@ -314,11 +328,17 @@ void runStore(Machine &m, const Node &node) {
 
 ArrayRef<HandlerEntry> laneHandlers() {
   static const HandlerEntry kEntries[] = {
-      {"tile.parallel", runParallel},   {"tile.alloc", runTileAlloc},
-      {"tile.load", runLoad},           {"tile.store", runStore},
-      {"memref.load", runLoad},         {"memref.store", runStore},
-      {"memref.alloc", runMemrefAlloc}, {"memref.alloca", runMemrefAlloc},
-      {"memref.dim", runDim},           {"memref.cast", runMemrefCast},
+      {"tile.parallel", runParallel},
+      {"tile.alloc", runTileAlloc},
+      {"tile.view", runView},
+      {"tile.load", runLoad},
+      {"tile.store", runStore},
+      {"memref.load", runLoad},
+      {"memref.store", runStore},
+      {"memref.alloc", runMemrefAlloc},
+      {"memref.alloca", runMemrefAlloc},
+      {"memref.dim", runDim},
+      {"memref.cast", runMemrefCast},
   };
   return kEntries;
 }

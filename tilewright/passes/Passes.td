@@ -4,6 +4,21 @@
 
 include "mlir/Pass/PassBase.td"
 
+def TileSeparateViews : Pass<"tile-separate-views", "::mlir::func::FuncOp"> {
+  let summary = "tiles that are seen as elements of two types get a memory for each";
+  let description = [{
+    Needs: a function in the tile dialect as built.
+    Guarantees: no `tile.view` is left; the interpreter's result is the same, bit for bit. GPU kernels view a tile that is no
+    longer needed as elements of another type to save shared memory. Each name becomes a tile of its own when every read of
+    one stands behind a write of all of it that no write through another name follows; where bits would pass from one type to
+    the other, the kernel is refused at the read.
+    Leaves alone: everything else.
+
+    Example: test/passes/tile-separate-views.mlir.
+  }];
+  let dependentDialects = ["::tilewright::tile::TileDialect"];
+}
+
 def TileFoldExponents : Pass<"tile-fold-exponents", "::mlir::func::FuncOp"> {
   let summary = "write scaled exponents in the form that the vector unit has";
   let description = [{

@@ -31,6 +31,7 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
     stages.push_back({name.str(), [create](OpPassManager &manager) { manager.addPass(create()); }});
   };
 
+  onFunctions("tile-separate-views", [] { return createTileSeparateViews(); });
   if (options.has("exponents") && !options.strict)
     onFunctions("tile-fold-exponents", [] { return createTileFoldExponents(); });
   onFunctions("tile-vectorize-parallel", [plain = !options.has("vectorize")] {

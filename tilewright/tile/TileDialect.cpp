@@ -51,6 +51,8 @@ Type scalarTypeOf(Type elementType) {
 StringRef nameOf(Value buffer) {
   if (auto alloc = buffer.getDefiningOp<AllocOp>())
     return alloc.getName();
+  if (auto view = buffer.getDefiningOp<ViewOp>())
+    return view.getName();
   if (auto argument = dyn_cast<BlockArgument>(buffer))
     if (auto function = dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp()))
       if (auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr))

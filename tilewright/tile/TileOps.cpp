@@ -170,6 +170,22 @@ LogicalResult ParallelOp::verify() { return verifyIndexed(*this, getExtents(), g
 
 void AllocOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getName()); }
 
+void ViewOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getName()); }
+
+LogicalResult ViewOp::verify() {
+  auto base = cast<MemRefType>(getBase().getType()), view = cast<MemRefType>(getType());
+  if (!base.hasStaticShape() || !view.hasStaticShape() || scopeOf(base) != scopeOf(view) ||
+      scopeOf(base) == Scope::Global)
+    return emitOpError("takes a tile of static shape and keeps its place");
+  auto bits = [](MemRefType type) {
+    return type.getNumElements() * std::max(type.getElementTypeBitWidth(), 8u);
+  };
+  if (bits(base) != bits(view))
+    return emitOpError("needs as many bits as the tile has: ")
+           << bits(base) << ", found " << bits(view);
+  return success();
+}
+
 LogicalResult AllocOp::verify() {
   auto type = cast<MemRefType>(getType());
   if (scopeOf(type) == Scope::Global)

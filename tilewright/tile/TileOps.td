@@ -53,6 +53,18 @@ def Tile_AllocOp : Tile_Op<"alloc", [DeclareOpInterfaceMethods<OpAsmOpInterface,
   let hasVerifier = 1;
 }
 
+def Tile_ViewOp : Tile_Op<"view", [Pure, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let summary = "the memory of a tile as elements of another type";
+  let description = [{
+    Both names stand for the same bytes, row-major and of the same number. tile-separate-views gives each its own memory where
+    no bits pass from one to the other, and refuses the kernel where they do.
+  }];
+  let arguments = (ins StrAttr:$name, AnyMemRef:$base);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = "$name $base attr-dict `:` type($base) `to` type($result)";
+  let hasVerifier = 1;
+}
+
 def Tile_ParallelOp : Tile_Op<"parallel", [SingleBlockImplicitTerminator<"EndOp">, RecursiveMemoryEffects]> {
   let summary = "an element-wise region over an index box";
   let description = [{

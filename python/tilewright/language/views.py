@@ -19,6 +19,7 @@ from .buffer import Buffer, Element, Region, normalize_shape
 from .builder import current
 from .expr import as_expr
 from .loops import serial
+from .packed import FourBitTile
 from .symbols import size_tokens
 
 #: One group: dimensions of the tile, dimensions of the view.
@@ -186,9 +187,14 @@ _numbers = itertools.count()
 
 
 def view(src: Any, shape: Any = None, dtype: Any = None) -> Buffer:
-    """The same memory under another shape, and for global tensors another element type."""
-    if not isinstance(src, Buffer):
-        raise TypeError(f"T.view takes a tile or a tensor, found {src!r}")
+    """The same memory under another shape or element type.
+
+    A tile may be seen as elements of another type where each name reads only what it has written.
+    """
+    if not isinstance(src, Buffer) or isinstance(src, FourBitTile):
+        raise TypeError(
+            f"T.view takes a tile or a tensor of elements of 8 bits or more, found {src!r}"
+        )
     element = src.dtype if dtype is None else as_dtype(dtype)
     sizes = src.shape if shape is None else normalize_shape(shape)
     static = all(isinstance(s, int) for s in (*src.shape, *sizes))
@@ -199,10 +205,9 @@ def view(src: Any, shape: Any = None, dtype: Any = None) -> Buffer:
         )
     if src.scope == "global":
         return _tensor_view(src, tuple(sizes), element, f"{src.name}_view{next(_numbers)}")
-    if element != src.dtype:
-        raise NotImplementedError(
-            f"a view of the tile {src.name} ({src.dtype}) as {element}: tiles keep their element "
-            "type; copy with T.copy to convert, or use T.vbitcast for the bits"
-        )
     base = src.base if isinstance(src, View) else src
+    if element != src.dtype:
+        plain = [int(s) for s in sizes]
+        core = current().core.view_tile(base.core, check_supported(element), plain)
+        return Buffer(core, tuple(plain), base.scope_name)
     return View(base, tuple(int(s) for s in sizes))
