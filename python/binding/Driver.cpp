@@ -92,6 +92,7 @@ nb::dict parameter(const driver::Parameter &value) {
   result["output"] = value.output;
   result["alias"] = value.alias;
   result["element"] = value.element;
+  result["used"] = value.used;
   return result;
 }
 

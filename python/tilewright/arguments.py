@@ -89,6 +89,16 @@ def tensor_argument(name: str, position: int, value: Any) -> TensorArgument:
     )
 
 
+def absent_tensor(shape: tuple[int, ...], dtype: str) -> TensorArgument:
+    """Zeros for None, where no statement of the kernel names the parameter."""
+    import numpy
+
+    from .dtypes import dtype as as_dtype
+
+    memory = numpy.zeros(math.prod(shape) * max(as_dtype(dtype).bits // 8, 1), numpy.uint8)
+    return TensorArgument(memory.ctypes.data, shape, dtype, memory)
+
+
 def _from_torch(name: str, position: int, value: Any) -> TensorArgument:
     if value.device.type != "cpu":
         raise ArgumentError(
@@ -146,8 +156,11 @@ def merged_shape(shape: tuple[int, ...], declared: Sequence[int]) -> tuple[int, 
     """`shape` as the declared one, when leading dimensions next to each other are one there or the
     other way round; None when it is anything else. A declared size below 0 may be any.
 
-    Rows, the last dimension, must agree, so that a tensor of another kind is not taken for a view.
+    Rows, the last dimension, must agree, so that a tensor of another kind is not taken for a view;
+    a parameter of one dimension and fixed size takes all elements in order.
     """
+    if len(declared) == 1 and declared[0] == math.prod(shape) and 0 not in shape:
+        return tuple(declared)
     if min(len(shape), len(declared)) < 2 or declared[-1] not in (shape[-1], -1):
         return None
     if any(d < 0 for d in declared):

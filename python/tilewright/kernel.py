@@ -15,6 +15,7 @@ from . import env
 from .arguments import (
     PAIRS,
     TensorArgument,
+    absent_tensor,
     check_devices,
     is_torch,
     loaded_torch,
@@ -270,12 +271,16 @@ class Kernel:
             if parameter["kind"] != "tensor":
                 arguments[position] = scalar_argument(name, number, value, parameter["dtype"])
                 continue
-            tensor = tensor_argument(name, number, value)
+            if value is None and not parameter["used"] and position in self._static:
+                tensor = absent_tensor(self._static[position], parameter["dtype"])
+            else:
+                tensor = tensor_argument(name, number, value)
             self._check(tensor, parameter, number)
             arguments[position] = (tensor.pointer, tensor.shape, tensor.dtype)
             values[-1 - position] = tensor.keep
-            names.append(name)
-            tensors.append(value)
+            if value is not None:
+                names.append(name)
+                tensors.append(value)
             torch_outputs = torch_outputs or is_torch(value)
             if tensor.after is not None:
                 after.append(tensor.after)

@@ -328,3 +328,29 @@ def test_a_tensor_with_merged_dimensions_is_a_view():
     )
     with pytest.raises(ArgumentError, match=r"\(24, 32\)"):
         kernel(a.reshape(24, 32), b)
+
+
+@tilelang.jit
+def flat(A, where, unused, n):
+    A: T.Tensor((n,), T.float32)
+    where: T.Tensor((n,), T.float32)
+    unused: T.Tensor((4, n), T.bfloat16)
+    with T.Kernel(1):
+        a = T.alloc_shared((n,), T.float32)
+        T.copy(A, a)
+        T.copy(a, where)
+
+
+def test_a_flat_parameter_takes_all_elements_in_order():
+    a, found = randn((2, 3, 8), np.float32, seed=1), np.zeros((6, 8), np.float32)
+    kernel = flat.compile(n=48)
+    kernel(a, found, None)
+    np.testing.assert_array_equal(found.ravel(), a.ravel())
+    with pytest.raises(ArgumentError, match=r"\(2, 3, 4\)"):
+        kernel(a[:, :, :4], found, None)
+
+
+def test_none_stands_for_a_tensor_that_no_statement_names():
+    kernel = flat.compile(n=8)
+    with pytest.raises(ArgumentTypeError, match="argument 1 'where' is a NoneType"):
+        kernel(np.zeros(8, np.float32), None, None)

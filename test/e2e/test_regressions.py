@@ -125,3 +125,65 @@ def test_bits_of_floats():
             return (~a.view(whole)).view(a.dtype), a.view(whole)
 
         check(bits, [a], reference, n=70, dtype=a.dtype.name, whole=np.dtype(whole).name)
+
+
+@tilelang.jit
+def rounded(A, kind):
+    modes = ("rint", "round", "floor", "ceil", "trunc")
+    A: T.Tensor((2, 32), kind)
+    B = T.empty((6, 2, 32), kind)
+    with T.Kernel(1):
+        a = T.alloc_shared((2, 32), kind)
+        b = T.alloc_shared((2, 32), kind)
+        T.copy(A, a)
+        for at, mode in enumerate(modes):
+            T.vcast(a, b, round_mode=mode)
+            T.copy(b, B[at, 0, 0])
+        T.vcast(a, b)
+        T.copy(b, B[5, 0, 0])
+    return B
+
+
+@pytest.mark.parametrize("kind", ["float32", "float16"])
+def test_a_rounding_mode_between_equal_types_rounds_to_integers(kind):
+    """It was a copy."""
+    a = randn((2, 32), np.dtype(kind), seed=5) * 8
+    a[0, :6] = [0.5, 1.5, -2.5, 62.5, -0.25, 3]
+
+    def reference(a):
+        away = np.copysign(np.floor(np.abs(a.astype(np.float64)) + 0.5), a).astype(a.dtype)
+        return np.stack([np.rint(a), away, np.floor(a), np.ceil(a), np.trunc(a), a])
+
+    check(rounded, [a], reference, rtol=0, atol=0, kind=kind)
+
+    @tilelang.jit
+    def odd(A):
+        A: T.Tensor((2, 32), T.float32)
+        with T.Kernel(1):
+            a = T.alloc_shared((2, 32), T.float32)
+            T.vcast(a, a, round_mode="odd")
+
+    with pytest.raises(ValueError, match="'odd' between tiles of float32"):
+        odd(np.zeros((2, 32), np.float32))
+
+
+@tilelang.jit
+def scaled_by_slots(A, S):
+    A: T.Tensor((8, 32), T.float32)
+    S: T.Tensor((2, 8, 1), T.float32)
+    B = T.empty((8, 32), T.float32)
+    with T.Kernel(1):
+        a = T.alloc_shared((8, 32), T.float32)
+        s = T.alloc_shared((2, 8, 1), T.float32)
+        T.copy(A, a)
+        T.copy(S, s)
+        for k in T.serial(2):
+            T.vmul(a, s[k % 2, :, :], a)
+        T.copy(a, B)
+    return B
+
+
+def test_a_slot_of_columns_is_repeated_along_rows():
+    """A slot s[k, :, :] of sizes (1, 8, 1) did not fit a tile of (8, 32)."""
+    a, s = randn((8, 32), np.float32, seed=6), randn((2, 8, 1), np.float32, seed=7)
+    check(scaled_by_slots, [a, s], lambda a, s: a * s[0] * s[1])

@@ -153,6 +153,11 @@ static std::optional<SmallVector<int64_t>> mapOnto(ArrayRef<Value> sizes, ArrayR
   }
   if (auto map = align(all, domainAll))
     return map;
+  // Leading dimensions of size 1 beyond the domain's rank hold nothing: a slot A[k, :, :].
+  size_t extra = sizes.size() - std::min(sizes.size(), domain.size());
+  if (extra && llvm::all_of(sizes.take_front(extra), isOne))
+    if (auto map = align(ArrayRef(all).drop_front(extra), domainAll))
+      return map;
   if (squeezed.size() == domainSqueezed.size())
     if (auto map = align(squeezed, domainSqueezed))
       return map;
@@ -298,6 +303,14 @@ void KernelBuilder::elementwise(const std::string &function, const std::vector<S
   }
   if (*fn == Fn::Copy && parts[0].box && parts[0].box->buffer.dtype != type)
     fn = Fn::Cast;
+  // A rounding mode between equal types of floats rounds to integral values.
+  if (*fn == Fn::Cast && !rounding.empty() && isFloat(type) && parts[0].box &&
+      parts[0].box->buffer.dtype == type) {
+    fn = symbolizeFn(rounding);
+    if (!fn)
+      fail(what + ": round_mode '" + rounding + "' between tiles of " + named(type) +
+           "; values of one type round to integers by rint, round, floor, ceil or trunc");
+  }
   int64_t scalarAt = -1;
   b.noteBoxOp();
   for (size_t index = 0; index < parts.size(); ++index) {

@@ -70,6 +70,7 @@ struct Parameter {
   std::vector<std::string> shapeText; ///< "M", "128", "M + 1": for messages
   bool output = false;                ///< given by the runtime: allocated, or an alias
   std::string element;                ///< the author's type where two elements share a byte
+  bool used = true;                   ///< tensors: some statement names it
   int alias = -1;                     ///< the parameter whose memory this one shares
 };
 

@@ -126,6 +126,7 @@ HostProgram::HostProgram(func::FuncOp function) {
     auto name = function.getArgAttrOfType<StringAttr>(index, tile::kNameAttr);
     parameter.name = name ? name.getValue().str() : "arg" + std::to_string(index);
     parameter.output = function.getArgAttr(index, tile::kOutputAttr) != nullptr;
+    parameter.used = !function.getArgument(index).use_empty();
     if (auto element = function.getArgAttrOfType<StringAttr>(index, tile::kElementAttr))
       parameter.element = element.getValue().str();
     if (auto alias = function.getArgAttrOfType<IntegerAttr>(index, tile::kAliasAttr)) {

@@ -22,7 +22,7 @@ struct Machine {
   int64_t ubBytes = 0, l1Bytes = 0, l0aBytes = 0, l0bBytes = 0, l0cBytes = 0;
   int ubAlign = 32, l1Align = 32, l0cAlign = 512;
   int fractalRows = 16, fractalBytes = 32;
-  int flagIdsPerPipePair = 8, blockFlagIds = 14, blockFlagMaxOutstanding = 15;
+  int flagIdsPerPipePair = 8, blockFlagIds = 16, blockFlagMaxOutstanding = 15;
 
   // GM, L2
   int64_t l2Bytes = 0;

@@ -98,15 +98,18 @@ def vselect(Cond: Any, A: Any, B: Any, Out: Any) -> None:
     _elementwise("select", [Cond, A, B], Out)
 
 
-def vcast(src: Any, dst: Any, size: Any = None, round_mode: str = "rint") -> None:
-    """Converts element types; float to int rounds by `round_mode`."""
+def vcast(src: Any, dst: Any, size: Any = None, round_mode: str | None = None) -> None:
+    """Converts element types; float to int rounds by `round_mode`, to the nearest without one.
+
+    Between floats of one type a `round_mode` rounds to integral values.
+    """
     if isinstance(size, str):
         size, round_mode = None, size
-    if round_mode not in _ROUNDINGS:
+    if round_mode is not None and round_mode not in _ROUNDINGS:
         raise ValueError(
             f"T.vcast: unknown round_mode {round_mode!r}; allowed are {', '.join(_ROUNDINGS)}"
         )
-    _elementwise("cast", [src], dst, size, round_mode)
+    _elementwise("cast", [src], dst, size, round_mode or "")
 
 
 def vbrc(src: Any, dst: Any) -> None:
