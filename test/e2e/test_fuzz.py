@@ -32,6 +32,12 @@ def test_random_kernels(start, tmp_path):
     assert sum(refused.values()) <= done // 4, refused
 
 
+def test_random_attention(tmp_path):
+    failed, refused, done = kernel_fuzz().fuzz(0, 16, 60, 1, tmp_path, family="attention")
+    assert not failed, f"run test/fuzz/kernel_fuzz.py --family attention --seed {failed[0]}"
+    assert sum(refused.values()) <= done // 4, refused
+
+
 @tilelang.jit
 def unread_accumulator(A, B, trips):
     A: T.Tensor((16, 32), "float16")
@@ -58,3 +64,34 @@ def test_accumulator_that_nobody_reads():
         lambda a, b: a.astype(np.float64) @ b.astype(np.float64),
         trips=3,
     )
+
+
+@tilelang.jit
+def scalar_in_a_loop(A):
+    A: T.Tensor((64,), "float32")
+    B = T.empty((64,), "float32")
+    with T.Kernel(1, threads=128) as _:
+        x = T.alloc_shared((64,), "float32")
+        y = T.alloc_shared((64,), "float32")
+        T.copy(A, y)
+        T.fill(x, 2.0)
+        for k in T.serial(4):
+            for i in T.Parallel(64):
+                y[i] = y[i] + x[i] * k
+            for i in T.Parallel(64):
+                y[i] = y[i] + y[3]
+        T.copy(y, B)
+    return B
+
+
+def test_scalar_that_a_loop_reads():
+    """The first vector statement of the loop comes before the scalar unit waits for anything."""
+
+    def reference(a):
+        y = a.astype(np.float64)
+        for k in range(4):
+            y = y + 2 * k
+            y = y + y[3]
+        return y
+
+    check(scalar_in_a_loop, [randn(64, "float32", 1)], reference)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
@@ -53,6 +53,9 @@ class Case:
     )
     prologue: list[str] = field(default_factory=list)
     body: list[Statement] = field(default_factory=list)
+
+    #: The outputs, and then the tensors among the inputs.
+    names: ClassVar[tuple[str, ...]] = ("O", "H", "Q", "P", "A", "B", "X", "V", "R")
 
     def text(self) -> str:
         s = self.sizes

@@ -4,8 +4,9 @@
     python test/fuzz/kernel_fuzz.py [--start 0] [--count 200] [--seconds 600] [--seeds 3]
     python test/fuzz/kernel_fuzz.py --seed 17 [--shrink]     # one seed, shown; made smaller
 
-A kernel multiplies, reduces and works element by element on a handful of tiles, in nested and
-consecutive loops with fixed and run-time bounds, over tensors whose sizes need not divide. It has
+There are two families (`--family`). In `tiles` a kernel multiplies, reduces and works element by
+element on a handful of tiles, in nested and consecutive loops with fixed and run-time bounds, over
+tensors whose sizes need not divide; `attention` is described in attention_cases.py. Kernels have
 two judges: the interpreter's result as built, with which all others are compared, and NumPy
 (numpy_model.py). Kernels that the compiler refuses with a reason are counted and left out. Half
 of the kernels run on a chip with so few cores that each has up to four blocks. Exit status 1 if
@@ -30,12 +31,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
 import numpy_model
+from attention_cases import AttentionGenerator
 from kernel_cases import Case, Generator, Statement
 
 from harness import Mismatch, Outcome, check, levels, setting
 from tilewright.errors import CompileError, InternalError
 
 CHIP = Path(__file__).resolve().parents[2] / "tilewright" / "machine" / "chips" / "910b3.json"
+FAMILIES: dict[str, Any] = {"tiles": Generator, "attention": AttentionGenerator}
 #: What else is switched for a kernel: stages that are left out, or no change of rounding.
 SETTINGS: list[dict[str, Any]] = [
     {},
@@ -98,8 +101,7 @@ def few_cores(case: Case, folder: Path) -> Path:
 def against_numpy(case: Case, inputs: list[Any], outcome: Outcome) -> None:
     """Raises Mismatch where a result is far from NumPy's."""
     results = numpy_model.evaluate(case.text(), case.sizes, case.grid, inputs)
-    names = ["O", "H", "Q", "P", "A", "B", "X", "V", "R"]
-    for name, (typed, exact) in zip(names, results, strict=True):
+    for name, (typed, exact) in zip(case.names, results, strict=True):
         if found := numpy_model.difference(outcome.tensors[name], typed, exact):
             raise Mismatch(f"{name}: {found}")
 
@@ -153,7 +155,13 @@ def shrink(case: Case, folder: Path, seeds: int) -> Case:
 
 
 def fuzz(
-    start: int, count: int, seconds: float, seeds: int, folder: Path, stop: bool = False
+    start: int,
+    count: int,
+    seconds: float,
+    seeds: int,
+    folder: Path,
+    stop: bool = False,
+    family: str = "tiles",
 ) -> tuple[list[int], Counter[str], int]:
     """Seeds that fail, reasons of refusals, and how many cases ran."""
     failed: list[int] = []
@@ -165,7 +173,7 @@ def fuzz(
             break
         done += 1
         try:
-            run(Generator(seed).make(), folder, seeds)
+            run(FAMILIES[family](seed).make(), folder, seeds)
         except Exception as error:
             reason = refusal(error)
             if reason is not None:
@@ -180,6 +188,7 @@ def fuzz(
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--family", choices=FAMILIES, default="tiles")
     parser.add_argument("--start", type=int, default=0)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=1e9)
@@ -191,7 +200,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if options.seed is not None:
-            case = Generator(options.seed).make()
+            case = FAMILIES[options.family](options.seed).make()
             if options.shrink:
                 case = shrink(case, folder, options.seeds)
             print(case.text())
@@ -204,7 +213,13 @@ def main() -> int:
                 return 1
             return 0
         failed, refused, done = fuzz(
-            options.start, options.count, options.seconds, options.seeds, folder, options.stop
+            options.start,
+            options.count,
+            options.seconds,
+            options.seeds,
+            folder,
+            options.stop,
+            options.family,
         )
         print(f"{done} kernels, {sum(refused.values())} refused, {len(failed)} failed: {failed}")
         for reason, number in refused.most_common(10):

@@ -427,6 +427,34 @@ func.func @branches(%A: !gm, %n: index, %flag: i1) attributes {npu.core = #core}
   return
 }
 
+// What the scalar unit awaits in a loop orders all pipes, but only from there on: the vector op before the wait
+// still needs its barrier behind the fill.
+// CHECK-LABEL: @scalar_wait_behind_the_first_op
+// CHECK: npu.fill
+// CHECK-NEXT: npu.barrier <V>
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: npu.elementwise
+// CHECK-NEXT: npu.set_flag <V> to <S> id 0
+// CHECK-NEXT: npu.wait_flag <V> to <S> id 0
+// CHECK-NEXT: npu.scalar_load
+func.func @scalar_wait_behind_the_first_op(%A: !gm) attributes {npu.core = #core} {
+  %x = npu.alloc "x" {address = 0 : i64} : !ub
+  %y = npu.alloc "y" {address = 16384 : i64} : !ub
+  %z = npu.alloc "z" {address = 32768 : i64} : !ub
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c64 = arith.constant 64 : index
+  %two = arith.constant 2.0 : f32
+  npu.fill %two : f32, (%x[%c0, %c0] [%c64, %c64] : !ub)
+  scf.for %i = %c0 to %c4 step %c1 {
+    npu.elementwise <exp> (%y[%c0, %c0] [%c64, %c64] : !ub, %x[%c0, %c0] [%c64, %c64] : !ub) {maps = [array<i64: 0, 1>, array<i64: 0, 1>]}
+    %value = npu.scalar_load %y[%i, %c0] : !ub -> f32
+    npu.fill %value : f32, (%z[%c0, %c0] [%c64, %c64] : !ub)
+  }
+  return
+}
+
 // A function that is synchronised already stays as it is.
 // CHECK-LABEL: @manual
 // CHECK: npu.load

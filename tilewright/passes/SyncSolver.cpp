@@ -262,7 +262,7 @@ void Solver::addLinks(const Flag &flag, int number) {
 }
 
 /// A flag in a loop that runs for sure, awaited before anything in the loop on its pipe, also
-/// orders what its source did before the loop.
+/// orders what its source did before the loop. All pipes are after what the scalar unit awaits.
 void Solver::addLinkAround(const Flag &flag, int number) {
   const BlockInfo &info = table.blocks()[flag.block];
   auto loop = dyn_cast<scf::ForOp>(info.block->getParentOp());
@@ -270,7 +270,8 @@ void Solver::addLinkAround(const Flag &flag, int number) {
     return;
   bool isAwaitedFirst = llvm::none_of(table.accesses(), [&](const Access &access) {
     Operation *op = info.block->findAncestorOpInBlock(*access.op);
-    return op && access.pipe == flag.target && table.indexOf(op) < flag.to;
+    return op && (access.pipe == flag.target || flag.target == Pipe::S) &&
+           table.indexOf(op) < flag.to;
   });
   int place = placeOfWait(info.opInParent);
   if (isAwaitedFirst)
