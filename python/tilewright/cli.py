@@ -21,7 +21,7 @@ from .errors import MissingTorchError, TilewrightError
 SCRIPTED = ("run", "explain", "bug-report", "export")
 TAKES_VALUE = (
     *("--chip", "--sarif", "--delay", "--trace", "--dump-ir", "--engine", "--opt-level"),
-    *("-o", "--output", "--hivm", "--form"),
+    *("-o", "--output", "--hivm", "--form", "--kit"),
 )
 PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
@@ -73,9 +73,7 @@ def parser() -> argparse.ArgumentParser:
     export = scripted(
         commands, "export", "run a script and write its kernels as text for the published compiler"
     )
-    export.add_argument(
-        "--hivm", metavar="DIR", help="folder for the texts and launch plans (needed)"
-    )
+    export.add_argument("--hivm", metavar="DIR", help="folder for the texts and launch plans")
     export.add_argument(
         "--form",
         choices=("a", "b", "c", "flags", "planned", "plain"),
@@ -85,6 +83,15 @@ def parser() -> argparse.ArgumentParser:
     export.add_argument(
         "--bisheng", action="store_true", help="also run the package ascendnpu-ir on each text"
     )
+    export.add_argument(
+        "--kit",
+        metavar="DIR",
+        help="folder for all that a machine with an NPU needs to run and compare the kernels",
+    )
+    imported = commands.add_parser(
+        "import-result", help="put what a kit measured on an NPU beside what was predicted"
+    )
+    imported.add_argument("file", metavar="DIR", help="the kit, or its result.json")
     simulation = commands.add_parser(
         "simulate", help="run, time and check the program of a text of npu or HIVM"
     )
@@ -170,13 +177,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.command == "simulate":
         return simulate(options)
     if options.command == "export":
-        if not options.hivm:
+        if not options.hivm and not options.kit:
             late = any(word.split("=")[0] == "--hivm" for word in rest)
             where = "options stand in front of the script, as in" if late else "as in"
             example = f"tilewright export --hivm DIR {options.target}"
             print(f"tilewright export: --hivm DIR is missing; {where} '{example}'", file=sys.stderr)
             return USAGE
-        return export(options)
+        return export_kit(options) if options.kit else export(options)
+    if options.command == "import-result":
+        return import_result(options)
     return explain(options) if options.command == "explain" else run(options)
 
 
@@ -214,6 +223,34 @@ def export(options: argparse.Namespace) -> int:
         return 1
     print(exporter.text(), file=sys.stderr)
     return code or int(exporter.failed)
+
+
+def export_kit(options: argparse.Namespace) -> int:
+    """Runs a script and writes a kit of the kernels that it calls. Exit codes as for export()."""
+    from .hivm.kit import Kit
+    from .report import session
+
+    try:
+        kit = Kit(Path(os.path.abspath(options.kit)))
+        session.observers.append(kit)
+        code = run(options)
+    except OSError as error:
+        print(f"tilewright: {options.kit} cannot be written: {error.strerror}", file=sys.stderr)
+        return 1
+    print(kit.text(), file=sys.stderr)
+    return code or int(kit.failed)
+
+
+def import_result(options: argparse.Namespace) -> int:
+    """Prints predicted and measured times; 1 for what is no result of a kit."""
+    from .hivm.kit import import_result as table
+
+    try:
+        print(table(Path(options.file)))
+    except (TilewrightError, OSError, KeyError, ValueError) as error:
+        print(f"tilewright: {error}", file=sys.stderr)
+        return 1
+    return 0
 
 
 def explain(options: argparse.Namespace) -> int:
