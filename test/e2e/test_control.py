@@ -38,13 +38,21 @@ def test_dynamic_size(size):
     )
 
 
-def test_empty_grid():
-    check(
-        dynamic_add,
-        [np.zeros(0, np.float32), np.zeros(0, np.float32)],
-        lambda a, b: a + b,
-        block=64,
-    )
+@pytest.mark.parametrize("engine", ["simulator", "interpreter"])
+@pytest.mark.parametrize("size", [0, None])
+def test_an_empty_grid_is_an_error(monkeypatch, engine, size):
+    """As on GPUs, and as a kernel that was given the wrong tensor would want to know."""
+    monkeypatch.setenv("TILEWRIGHT_ENGINE", engine)
+
+    @tilelang.jit
+    def nothing(A):
+        A: T.Tensor((4,), "float32")
+        with T.Kernel(0) as bx:
+            A[bx] = 1.0
+
+    a = np.zeros(4 if size is None else size, np.float32)
+    with pytest.raises(tilelang.errors.RunError, match="has an extent of 0"):
+        nothing(a) if size is None else dynamic_add(a, a, 64)
 
 
 @tilelang.jit

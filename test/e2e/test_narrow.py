@@ -221,3 +221,20 @@ def test_rows_of_four_bit_elements_start_at_a_byte():
 
     with pytest.raises(ValueError, match="start at an even index; found 8 elements from 3"):
         shifted(np.zeros((2, 16), np.uint8))
+
+
+@tilelang.jit
+def widths(src, count):
+    n = T.dynamic("n")
+    src: T.Tensor((4, n), T.float4_e2m1fn)
+    count: T.Tensor((4,), T.int32)
+    with T.Kernel(4) as i:
+        count[i] = n
+
+
+def test_rows_of_pairs_tell_a_symbolic_width():
+    check(
+        widths,
+        [integers((4, 5), 0, 256, np.uint8), np.zeros(4, np.int32)],
+        lambda src, count: [src, np.full(4, 10, np.int32)],
+    )

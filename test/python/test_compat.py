@@ -225,3 +225,28 @@ def test_expressions_of_a_kernel_can_be_visited():
     assert [n.dtype for n in found if isinstance(n, tvm.tir.Max)] == ["uint16"]
     numbers = [n for n in found if isinstance(n, tvm.tir.FloatImm)]
     assert [(n.value, n.dtype) for n in numbers] == [(1e300, "float64")]
+
+
+def test_indices_past_the_end_are_told_on_the_npu(tmp_path):
+    done = run(
+        tmp_path,
+        """
+        import torch
+        import torch_npu
+        rows = torch.arange(8.0).reshape(4, 2).npu()
+        rows.requires_grad_(True)
+        at = torch.tensor([0, 4, 1]).npu()
+        found = rows[at, 1:]
+        found.sum().backward()
+        print(found.flatten().tolist(), rows.grad[:, 1].tolist())
+        for here, index in ((rows.cpu(), at.cpu()), (rows, (at[0], ..., at, at))):
+            try:
+                here[index]
+            except IndexError:
+                print("refused")
+        """,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split("\n")[0] == "[1.0, 7.0, 3.0] [1.0, 1.0, 0.0, 1.0]"
+    assert done.stdout.count("refused") == 2
+    assert "index 4 is out of bounds" in done.stderr

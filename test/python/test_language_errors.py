@@ -226,3 +226,38 @@ def test_table_of_names_is_current():
     generator = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generator)
     assert generator.PAGE.read_text() == generator.table(), "run utils/gen_api_table.py"
+
+
+def test_pythons_extremes_point_at_those_of_kernels():
+    def kernel(function):
+        @T.prim_func
+        def main(A: T.Tensor((8,), "float32")):
+            with T.Kernel(1):
+                A[0] = function(A[1], 0.0)
+
+        return main
+
+    for function, name in ((max, "max"), (min, "min")):
+        with pytest.raises(TypeError, match=rf"Python's {name} .* use T.{name}\(a, b\)"):
+            kernel(function)
+
+
+def test_sizes_that_two_arguments_give_differently_are_named():
+    import numpy as np
+
+    import tilewright as tilelang
+
+    @tilelang.jit
+    def product(A, B):
+        M, N, K = T.const("M, N, K")
+        A: T.Tensor((M, K), T.float16)
+        B: T.Tensor((K, N), T.float16)
+        with T.Kernel(1):
+            T.alloc_shared((M, N), T.float16)
+
+    a, b = np.zeros((16, 32), np.float16), np.zeros((48, 16), np.float16)
+    with pytest.raises(
+        tilelang.errors.ArgumentError,
+        match=r"'B' has shape \(48, 16\); .* \(K, N\) with K = 32, as 'A' says, found 48",
+    ):
+        product(a, b)

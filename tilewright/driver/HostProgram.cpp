@@ -158,8 +158,16 @@ HostProgram::HostProgram(func::FuncOp function) {
   }
 }
 
-/// Learns the one unknown symbol of `dim` from an extent, where it divides.
-static void bindDim(AffineExpr dim, int64_t extent, std::vector<std::optional<int64_t>> &values) {
+/// Learns the one unknown symbol of `dim` from an extent, where it divides. `inPairs`: extents of
+/// the tensor's rows count bytes of two elements.
+static void bindDim(AffineExpr dim, int64_t extent, std::vector<std::optional<int64_t>> &values,
+                    bool inPairs) {
+  if (auto half = dyn_cast<AffineBinaryOpExpr>(dim);
+      inPairs && half && half.getKind() == AffineExprKind::FloorDiv &&
+      half.getRHS() == getAffineConstantExpr(2, dim.getContext())) { // bytes of two elements
+    dim = half.getLHS();
+    extent *= 2;
+  }
   auto form = solveForm(dim, values);
   if (!form || form->symbol < 0 || form->factor == 0)
     return;
@@ -205,7 +213,7 @@ std::string HostProgram::bind(const std::vector<Argument> &arguments, bool withO
           continue;
         for (auto [dim, expr] : llvm::enumerate(shapes[index].getResults()))
           if (!plain || isa<AffineSymbolExpr>(expr))
-            bindDim(expr, arguments[position].shape[dim], values);
+            bindDim(expr, arguments[position].shape[dim], values, !params[index].element.empty());
       }
   for (auto [position, index] : llvm::enumerate(expected)) {
     const Parameter &parameter = params[index];

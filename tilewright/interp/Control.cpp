@@ -174,6 +174,8 @@ void runLaunch(Machine &m, const Node &node) {
     grid[dim] = m.integer(node.operands[dim]);
     if (grid[dim] < 0)
       return m.fail(node, "grid extent " + Twine(dim) + " is negative: " + Twine(grid[dim]));
+    if (grid[dim] == 0)
+      return m.fail(node, kEmptyGrid);
   }
   const Body &body = node.bodies[0];
   m.inLaunch = true;

@@ -12,6 +12,11 @@
 /// The meaning of the tile dialect, executed as written; readability over speed.
 namespace tilewright::interp {
 
+/// Why a launch without blocks stops a kernel, as it does on GPUs.
+inline constexpr llvm::StringLiteral kEmptyGrid =
+    "the grid of T.Kernel has an extent of 0, so no block would run; when there is nothing to do, "
+    "return before the call";
+
 /// An argument of the interpreted function: a tensor or a scalar.
 struct Argument {
   void *data = nullptr;       ///< tensors: row-major, contiguous

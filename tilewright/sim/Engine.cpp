@@ -100,6 +100,7 @@ struct GroupResult {
   };
   std::vector<Printed> printed;
   uint64_t issued = 0;
+  bool hasBlocks = false;
   GmShadow gm;
 };
 
@@ -112,6 +113,7 @@ void collect(Group &group, GroupResult &result) {
     for (auto &[block, text] : core.printed)
       result.printed.push_back({block, std::move(text)});
     result.issued += core.issued;
+    result.hasBlocks |= core.block >= 0;
   }
   result.error = std::move(group.error);
   result.errorLocation = group.errorLocation;
@@ -280,6 +282,7 @@ void merge(std::vector<GroupResult> &groups, RunResult &result, FindingList &fin
   std::map<int64_t, std::string> printed; // by block
   for (GroupResult &group : groups) {
     result.issued += group.issued;
+    result.hasBlocks |= group.hasBlocks;
     for (Finding &finding : group.findings)
       findings.add(finding);
     if (result.ok && !group.error.empty()) {

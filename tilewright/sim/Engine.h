@@ -164,6 +164,7 @@ struct RunResult {
   std::vector<TraceEvent> trace;
   std::string printed;              ///< output of Print, in logical block order
   uint64_t issued = 0;              ///< tile instructions executed
+  bool hasBlocks = false;           ///< a core began a block
   std::vector<uint64_t> lineCycles; ///< busy cycles per location (summed over cores), when timed
 };
 

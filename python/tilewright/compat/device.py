@@ -17,7 +17,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from ..arguments import DEVICE_TAG
-from . import accelerator
+from . import accelerator, indexing
 
 SIMULATED = ("npu", "cuda", "privateuseone")
 Tensor = torch.Tensor
@@ -218,6 +218,8 @@ class DeviceMode(TorchFunctionMode):
             tag = _find_tag(args) or _find_tag(kwargs.values())
         if func in _PRODUCTS:
             result = _in_float32(func, args, kwargs)
+        elif func is Tensor.__getitem__ and (tag or "").startswith("npu"):
+            result = indexing.getitem(*args)
         elif func in _DIVISIONS:
             result = _by_reciprocal(func, args, kwargs, tag)
         else:

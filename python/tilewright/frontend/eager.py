@@ -144,6 +144,7 @@ class EagerFunction:
         A dimension that is the name itself decides first, then one that is affine in it.
         """
         found = dict(known)
+        origin: dict[str, str] = {}
         shapes = []
         for name, annotation in annotations.items():
             if isinstance(annotation, TensorType) and name in tensors:
@@ -164,12 +165,22 @@ class EagerFunction:
                 if annotation.strides is not None:
                     shapes.append((name, annotation.strides, _strides(value, annotation)))
         for direct in (True, False):
-            for _name, declared, actual in shapes:
+            for name, declared, actual in shapes:
                 for size, number in zip(declared, actual, strict=True):
                     if not isinstance(size, Symbolic):
                         continue
                     if direct and isinstance(size, ConstVar):
-                        found.setdefault(size.name, int(number))
+                        if size.name not in found:
+                            origin[size.name] = name
+                        first = found.setdefault(size.name, int(number))
+                        source = origin.get(size.name)
+                        if source and first != number and 1 not in (first, number):
+                            sizes = ", ".join(str(size) for size in declared)
+                            raise ArgumentError(
+                                f"argument '{name}' has shape {actual}; kernel "
+                                f"{self.function.__name__} expects ({sizes}) with {size.name} = "
+                                f"{first}, as '{source}' says, found {number}"
+                            )
                     elif not direct:
                         _solve(size, int(number), found)
         return found

@@ -8,6 +8,7 @@ on what happens when the kernel runs.
 
 from __future__ import annotations
 
+import builtins
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -64,6 +65,10 @@ INPLACE: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+#: Functions of Python that would ask a run-time value for its truth.
+_COMPARING = {id(builtins.max): "max", id(builtins.min): "min"}
+
+
 class Reference:
     """A macro argument passed by reference (T.Ref): assignment stores into the element."""
 
@@ -110,6 +115,12 @@ class Runtime:
         self.at(place)
         if function is range and any(values.is_runtime(a) for a in args):
             function = make_range
+        name = _COMPARING.get(id(function))
+        if name and any(isinstance(a, Expr) and a.constant is None for a in args):
+            raise TypeError(
+                f"Python's {name} compares in Python, where run-time values have no number; "
+                f"use T.{name}(a, b), of two values at a time"
+            )
         result = function(*args, **kwargs)
         self.at(before)
         return result
