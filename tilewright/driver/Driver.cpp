@@ -513,7 +513,7 @@ RunReport Kernel::Impl::runLaunches(const std::vector<Argument> &arguments,
     mutant = run.mutant;
     sim::RunResult result = sim::run(launch.program, tensors, scalars, where, options);
     sim::addLaunch(report, launch.program, result, options.time);
-    if (report.ok && !result.hasBlocks) {
+    if (report.ok && countsBlocks && !result.hasBlocks) {
       report.ok = false;
       report.error = interp::kEmptyGrid;
     }

@@ -105,6 +105,7 @@ CompileResult driver::loadText(const std::string &text, const std::string &fileN
     result.diagnostics.push_back({Severity::Error, chip.error, {}, {}});
     return result;
   }
+  impl->countsBlocks = false;
   impl->options.chip = chipName;
   impl->chip = chip.machine;
   impl->uncertain = machine::uncertainOf(chip);

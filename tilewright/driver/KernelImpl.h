@@ -35,6 +35,7 @@ struct Kernel::Impl : Compiled {
   std::unique_ptr<HostProgram> host;
   CacheUse cacheUse = CacheUse::Off;
   std::string cacheProblem;
+  bool countsBlocks = true; ///< its programs say where blocks begin; text of others need not
 
   /// build(), without the stages: the launches of `final` as the simulator's programs.
   bool translate();
