@@ -218,17 +218,51 @@ def test_developer_mode_allows_no_orders(monkeypatch):
                 T.alloc_ub((16, 16), "float32")
 
 
-def test_event_out_of_range():
+@pytest.mark.parametrize("constant", [True, False])
+def test_event_out_of_range(constant):
+    """A number is told when the kernel is compiled, what is computed when it runs."""
+
     @tilelang.jit
-    def kernel(A):
+    def kernel(A, first):
         A: T.Tensor((16, 16), T.float32)
+        first: T.Tensor((1,), T.int32)
         with T.Kernel(1, is_npu=True):
             tile = T.alloc_ub((16, 16), T.float32)
             T.copy(A, tile)
+            event = 8 if constant else first[0]
             with T.rs("PIPE_MTE2"):
-                T.set_flag("PIPE_V", 8)
+                T.set_flag("PIPE_V", event)
             with T.rs("PIPE_V"):
-                T.wait_flag("PIPE_MTE2", 8)
+                T.wait_flag("PIPE_MTE2", event)
 
-    with pytest.raises(tilelang.errors.RunError, match=r"event id 8 is outside 0\.\.7"):
-        kernel(np.ones((16, 16), np.float32))
+    kind, message = (
+        (tilelang.errors.CompileError, r"event between two pipes 8: .* has 8 of them, 0 to 7")
+        if constant
+        else (tilelang.errors.RunError, r"event id 8 is outside 0\.\.7")
+    )
+    with pytest.raises(kind, match=message):
+        kernel(np.ones((16, 16), np.float32), np.array([8], np.int32))
+
+
+def test_signal_out_of_range():
+    @T.prim_func
+    def kernel(A: T.Tensor((16, 16), "float16"), W: T.Tensor((16, 16), "float32")):
+        with T.Kernel(1, is_npu=True):
+            with T.Scope("Cube"):
+                a = T.alloc_L1((16, 16), "float16")
+                c = T.alloc_L0C((16, 16), "float32")
+                T.load_nd2nz(A, a, [16, 16])
+                T.gemm(a, a, c, initC=True)
+                with T.rs("PIPE_FIX"):
+                    T.store_fixpipe(c, W, [16, 16], enable_nz2nd=True)
+                    T.sync_block_set(16)
+            with T.Scope("Vector"):
+                x = T.alloc_ub((16, 16), "float32")
+                with T.rs("PIPE_MTE2"):
+                    T.sync_block_wait(16)
+                    T.copy(W, x)
+                T.copy(x, W)
+
+    message = r"signal between cores 16: .* 0 to 15"
+    with pytest.raises(tilelang.errors.CompileError, match=message):
+        tilelang.compile(kernel)

@@ -16,6 +16,7 @@
 
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Config/llvm-config.h"
 
 #include <bit>
@@ -169,7 +170,37 @@ bool Kernel::Impl::build(DiagnosticCollector &collector) {
   return failedStage.empty() && translate();
 }
 
+/// Refuses constant ids of events and of signals between cores that the chip does not have. Those
+/// that are computed are checked where they are used.
+static bool checkIds(ModuleOp module, const machine::Machine &chip) {
+  bool fine = true;
+  auto check = [&](Operation *op, int64_t id, Value plus, int64_t count, StringRef what) {
+    auto more = plus ? tile::constantOf(plus) : std::optional<int64_t>(0);
+    if (plus && isa<MemRefType>(plus.getType()))
+      more = std::nullopt;
+    if (!more || (id + *more >= 0 && id + *more < count))
+      return;
+    op->emitError() << what << " " << id + *more << ": " << chip.name << " has " << count
+                    << " of them, 0 to " << count - 1 << "; choose another number";
+    fine = false;
+  };
+  module.walk([&](Operation *op) {
+    constexpr StringLiteral event = "event between two pipes", signal = "signal between cores";
+    llvm::TypeSwitch<Operation *>(op)
+        .Case<npu::SetFlagOp, npu::WaitFlagOp>([&](auto flag) {
+          check(op, flag.getId(), flag.getRotate(), chip.flagIdsPerPipePair, event);
+        })
+        .Case<npu::BlockSetOp, npu::BlockWaitOp>([&](auto sync) {
+          if (sync.getPipe() != Pipe::All)
+            check(op, sync.getId(), sync.getPlus(), chip.blockFlagIds, signal);
+        });
+  });
+  return fine;
+}
+
 bool Kernel::Impl::translate() {
+  if (!checkIds(*final, chip))
+    return false;
   bool translated = true;
   hostFunction(*final).walk([&](npu::LaunchOp launch) {
     auto program = to_sim::translateLaunch(launch);
