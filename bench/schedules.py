@@ -78,6 +78,7 @@ GEMM = workloads.matmul
 KERNELS: dict[str, Entry] = {
     "matmul_softmax_fused_100_128_128": Entry(fused(100, 128, 128)),
     "matmul_softmax_fused_100_128_256": Entry(fused(100, 128, 256)),
+    "matmul_softmax_fused_200_128_512": Entry(fused(200, 128, 512)),
     "matmul_softmax_fused_128_256_128": Entry(fused(128, 256, 128)),
     "matmul_softmax_apart_128_256_64_f16_4": Entry(apart((128, 256, 64), 4, True)),
     "matmul_softmax_apart_128_256_128_f16_4": Entry(apart((128, 256, 128), 4, True)),

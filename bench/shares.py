@@ -42,7 +42,7 @@ def attention(length: int, causal: bool) -> Make:
 
 
 def fused() -> Any:
-    sizes = {"M": 4000, "N": 4096, "K": 512, "block_M": 100, "block_N": 128, "block_K": 128}
+    sizes = {"M": 4000, "N": 4096, "K": 512, "block_M": 200, "block_N": 128, "block_K": 512}
     return workloads.example("matmul_softmax").matmul_softmax.compile(**sizes)
 
 

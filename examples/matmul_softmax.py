@@ -161,7 +161,7 @@ def main() -> None:
 
     with Timing():  # ask the simulator for times
         os.environ.update(TILEWRIGHT_TRACE=str(trace), TILEWRIGHT_DUMP_IR=str(ir))
-        fused = matmul_softmax.compile(M=M, N=N, K=K, block_M=100, block_N=128, block_K=128)
+        fused = matmul_softmax.compile(M=M, N=N, K=K, block_M=200, block_N=128, block_K=512)
         result = fused(a, b)
         del os.environ["TILEWRIGHT_TRACE"], os.environ["TILEWRIGHT_DUMP_IR"]
         product = matmul.compile(M=M, N=N, K=K, block_M=128, block_N=256, block_K=128)

@@ -9,6 +9,7 @@ import pytest
 import tilewright as tilelang
 import tilewright.language as T
 from harness import check, compile_kernel, randn
+from kernels import attention, attention_reference
 
 
 @tilelang.jit
@@ -73,3 +74,15 @@ def test_sums_that_share_l0c(width, columns, leave, narrow):
     }
     assert said == leave
     check(two_sums, inputs, reference, rtol=2e-2, atol=2e-2, **fixed)
+
+
+@pytest.mark.parametrize(("queries", "keys"), [(512, 512), (500, 700)])
+def test_sums_in_halves(queries, keys):
+    """Scores of 128 x 256 fill L0C."""
+    inputs = [
+        randn((1, rows, 64), seed=seed) for seed, rows in enumerate((queries, keys, keys), start=1)
+    ]
+    fixed = {"heads": 1, "block_q": 128, "block_k": 256, "causal": False, "stages": 2}
+    found = compile_kernel(attention, inputs, fixed, level=2)
+    assert any(r["stage"] == "tile-halve-sums" for r in found.remarks)
+    check(attention, inputs, attention_reference(False), rtol=1e-2, atol=4e-3, **fixed)

@@ -280,6 +280,21 @@ def TileSplitRows : Pass<"tile-split-rows", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tilewright::tile::TileDialect"];
 }
 
+def TileHalveSums : Pass<"tile-halve-sums", "::mlir::func::FuncOp"> {
+  let summary = "sum by halves of rows what leaves L0C while the cube has to wait";
+  let description = [{
+    Needs: tile-split-cores.
+    Guarantees: the same results. An accumulator of which L0C holds one, and that one copy takes out whole, becomes two of
+    half its rows, with two products for one and two copies: the cube works on one half while the other leaves. Only where
+    the chip's costs say that this saves more than the second operand costs that is brought to L0 twice.
+    Leaves alone: accumulators that fit twice, or are read in parts or at several places; the author's own.
+
+    Example: test/passes/tile-halve-sums.mlir.
+  }];
+  let options = [Option<"chip", "chip", "std::string", "\"910b3\"", "chip whose memory sizes and costs hold">];
+  let dependentDialects = ["::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
 def TilePipelineBuffers : Pass<"tile-pipeline-buffers", "::mlir::func::FuncOp"> {
   let summary = "rotate tiles through slots so that moves run ahead of their use";
   let description = [{

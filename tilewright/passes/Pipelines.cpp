@@ -11,12 +11,12 @@ using namespace tilewright;
 using namespace tilewright::passes;
 
 /// Plain forms: exponents as written; scalar loops; blocks as written, of cube work (twice) and of
-/// vector work; K steps as written; turns as written; all rows at once; one vector core; one slot a
-/// tile; no late stages; barriers everywhere.
+/// vector work; K steps as written; turns as written; all rows at once; one vector core; sums in
+/// one piece; one slot a tile; no late stages; barriers everywhere.
 const std::vector<std::string> &passes::switchNames() {
   static const std::vector<std::string> names = {
-      "exponents",  "vectorize",  "join",       "fit",      "batch", "fuse-k", "order",
-      "fuse-turns", "slice-rows", "split-rows", "pipeline", "skew",  "sync"};
+      "exponents",  "vectorize",  "join",       "fit",        "batch",    "fuse-k", "order",
+      "fuse-turns", "slice-rows", "split-rows", "halve-sums", "pipeline", "skew",   "sync"};
   return names;
 }
 
@@ -77,6 +77,9 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
     onFunctions("tile-split-rows", [chip = options.chip, parts = options.parts] {
       return createTileSplitRows(TileSplitRowsOptions{chip, parts});
     });
+  if (options.has("pipeline") && options.has("halve-sums"))
+    onFunctions("tile-halve-sums",
+                [chip = options.chip] { return createTileHalveSums(TileHalveSumsOptions{chip}); });
   if (options.has("pipeline"))
     onFunctions("tile-pipeline-buffers", [] { return createTilePipelineBuffers(); });
   if (options.has("pipeline") && options.has("skew"))

@@ -4,7 +4,7 @@
 
 #include "tilewright/passes/BlockWidening.h"
 #include "tilewright/passes/Chip.h"
-#include "tilewright/passes/LoadCost.h"
+#include "tilewright/passes/CubeCost.h"
 
 namespace tilewright::passes {
 #define GEN_PASS_DEF_TILEFITBLOCKS
@@ -162,10 +162,8 @@ void Fitter::addCost(Block &block, double turns, const Steps &steps, Cost &cost)
     } else if (auto gemm = dyn_cast<GemmOp>(op)) {
       unsigned bits = cast<MemRefType>(gemm.getBox(1).buffer.getType()).getElementTypeBitWidth();
       SmallVector<double> sum = sizesOf(gemm, 0, steps), a = sizesOf(gemm, 1, steps);
-      double rows = sum[sum.size() - 2], columns = sum.back();
-      double depth = a[a.size() - (gemm.getTransposeA() ? 2 : 1)], width = bits / 8.0;
-      double cube = rows * columns * depth / chip.macs(bits / 8) + chip.mmadOverhead;
-      double feed = depth * width * (rows / chip.mte1RateL0a + columns / chip.mte1RateL0b);
+      double depth = a[a.size() - (gemm.getTransposeA() ? 2 : 1)];
+      auto [cube, feed] = productCycles(sum[sum.size() - 2], sum.back(), depth, bits / 8, chip);
       cost.product += turns * std::max(cube, feed);
     }
   }

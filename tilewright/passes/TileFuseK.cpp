@@ -3,7 +3,7 @@
 // tile-fuse-k: let one turn of a reduction loop do the work of several.
 
 #include "tilewright/passes/Chip.h"
-#include "tilewright/passes/LoadCost.h"
+#include "tilewright/passes/CubeCost.h"
 #include "tilewright/passes/TileUtils.h"
 
 #include "mlir/IR/IRMapping.h"

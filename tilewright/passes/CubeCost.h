@@ -15,4 +15,12 @@ int64_t rowStep(const Box &box, int64_t move, const machine::Machine &chip);
 /// `step` bytes; without the start of the load.
 double rowCycles(int64_t bytes, int64_t step, const machine::Machine &chip);
 
+/// Cycles of a product of `rows` x `depth` by `depth` x `columns` elements of `bytes` bytes.
+struct ProductCycles {
+  double cube = 0; ///< multiplying
+  double feed = 0; ///< moving both operands from L1 to L0
+};
+ProductCycles productCycles(double rows, double columns, double depth, int64_t bytes,
+                            const machine::Machine &chip);
+
 } // namespace tilewright::passes

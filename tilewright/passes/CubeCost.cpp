@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "tilewright/passes/LoadCost.h"
+#include "tilewright/passes/CubeCost.h"
 
 #include "tilewright/machine/Transfers.h"
 
+#include <cmath>
 #include <numeric>
 
 using namespace mlir;
@@ -29,4 +30,16 @@ double passes::rowCycles(int64_t bytes, int64_t step, const machine::Machine &ch
     charged += price.chargedBytes(start, bytes);
   charged /= static_cast<double>(chip.l2LineBytes / step);
   return std::max(charged / chip.mte2RateAic + chip.mte2RowAic, chip.mte2RowInFlightAic);
+}
+
+passes::ProductCycles passes::productCycles(double rows, double columns, double depth,
+                                            int64_t bytes, const machine::Machine &chip) {
+  auto fractals = [&](double extent) {
+    return std::ceil(extent / chip.fractalRows) * chip.fractalRows;
+  };
+  ProductCycles cycles;
+  cycles.cube = fractals(rows) * fractals(columns) * depth / chip.macs(bytes) + chip.mmadOverhead;
+  cycles.feed = depth * static_cast<double>(bytes) *
+                (fractals(rows) / chip.mte1RateL0a + fractals(columns) / chip.mte1RateL0b);
+  return cycles;
 }
