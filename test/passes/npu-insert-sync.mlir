@@ -96,13 +96,13 @@ func.func @gemm(%A: !gmh, %B: !gmh, %C: !gm, %blocks: index, %steps: index) attr
   return
 }
 
-// One branch loads: the flag is set behind the branch, whichever way it goes.
+// One branch loads, and does nothing else: what comes behind waits at its end, if it is taken.
 // CHECK-LABEL: @load_in_branch
 // CHECK: scf.if
 // CHECK-NEXT: npu.load
-// CHECK-NEXT: }
 // CHECK-NEXT: npu.set_flag <MTE2> to <V> id 0
 // CHECK-NEXT: npu.wait_flag <MTE2> to <V> id 0
+// CHECK-NEXT: }
 // CHECK-NEXT: npu.elementwise
 func.func @load_in_branch(%A: !gm, %flag: i1) attributes {npu.core = #core} {
   %x = npu.alloc "x" {address = 0 : i64} : !ub

@@ -183,9 +183,28 @@ void Solver::collectPair(const Access &first, const Access &second) {
   // On V a write may not overtake, a read may be overwritten later.
   bool isOnV = first.pipe == Pipe::V && second.pipe == Pipe::V;
   if (!isSameOp && (!isOnV || writes(first.kind)))
-    require({meeting.block, false, meeting.first, meeting.second, first.pipe, second.pipe, rotate});
+    require({meeting.block, false, meeting.first, meeting.second, first.pipe, second.pipe, rotate,
+             placesInBranch(first, meeting)});
   if (overlap.laterTurn && (!isOnV || isSameOp || writes(second.kind)))
     require({meeting.block, true, meeting.second, meeting.first, second.pipe, first.pipe, rotate});
+}
+
+/// Where the access is all that a branch does in the block where it meets others (the padding of a
+/// tile that is loaded in part, say): most turns do not take it, and need not wait for it. What
+/// comes behind can wait at the branch's end instead.
+std::optional<Order::Places> Solver::placesInBranch(const Access &access,
+                                                    const Meeting &meeting) const {
+  Operation *parent = access.op->getParentOp();
+  Block *block = access.op->getBlock();
+  bool isAll = isa<scf::IfOp>(parent) &&
+               parent->getBlock() == table.blocks()[meeting.block].block &&
+               llvm::all_of(*block, [&](Operation &op) {
+                 return &op == access.op || isPure(&op) || op.hasTrait<OpTrait::IsTerminator>();
+               });
+  if (!isAll)
+    return std::nullopt;
+  return Order::Places{table.blockOf(access.op), table.indexOf(access.op),
+                       table.indexOf(block->getTerminator())};
 }
 
 /// Accesses in two regions of one op. Branches never run in one turn: one direction is ordered
@@ -224,6 +243,8 @@ void Solver::require(const Order &order) {
     return;
   }
   Order &known = required[found->second];
+  if (known.other != order.other)
+    known.other = std::nullopt;
   known.from = std::max(known.from, order.from);
   if (known.rotate < 0)
     known.rotate = order.rotate;
@@ -249,6 +270,11 @@ void Solver::addLink(unsigned block, const Link &link) {
   auto after = std::upper_bound(inBlock.begin(), inBlock.end(), link.set,
                                 [](int place, const Link &at) { return place < at.set; });
   inBlock.insert(after, link);
+}
+
+void Solver::removeLinks(int number) {
+  for (std::vector<Link> &inBlock : links)
+    llvm::erase_if(inBlock, [&](const Link &link) { return link.flag == number; });
 }
 
 void Solver::addLinks(const Flag &flag, int number) {
@@ -404,7 +430,7 @@ void Solver::chooseFlags() {
   for (const Order &order : orders) {
     if (isImplied(order))
       continue;
-    Flag flag{order};
+    Flag flag{order.other ? order.elsewhere() : order, order.other.has_value()};
     addLinks(flag, chosen.size());
     chosen.push_back(flag);
   }
@@ -412,11 +438,12 @@ void Solver::chooseFlags() {
   std::vector<bool> isKept(chosen.size(), true);
   for (int number = int(chosen.size()) - 1; number >= 0; --number) {
     skippedFlag = number;
-    if (!isImplied(chosen[number]))
+    const Flag &flag = chosen[number];
+    const Order order = flag.isInBranch ? flag.elsewhere() : Order(flag);
+    if (!isImplied(order))
       continue;
     isKept[number] = false;
-    for (std::vector<Link> &inBlock : links)
-      llvm::erase_if(inBlock, [&](const Link &link) { return link.flag == number; });
+    removeLinks(number);
   }
   skippedFlag = -1;
   for (auto [number, flag] : llvm::enumerate(chosen))
@@ -470,6 +497,13 @@ void Solver::protect() {
       continue;
     }
     bool isSafe = chooseIds(flag);
+    if (!isSafe && flag.isInBranch) {
+      // Nothing in the branch can hold the source back.
+      flag = Flag{flag.elsewhere()};
+      flag.other = std::nullopt;
+      addLinks(flag, flags.size());
+      isSafe = chooseIds(flag);
+    }
     flags[number] = flag;
     if (isSafe)
       continue;

@@ -4,6 +4,7 @@
 #include "tilewright/passes/SyncAccess.h"
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -28,10 +29,25 @@ struct Order {
   int from, to; ///< indices of ops: signalled after `from`, awaited before `to`
   npu::Pipe source, target;
   int rotate = -1; ///< buffer whose slots carry this order one by one
+
+  /// Another pair of places that will do: in the branch that is all of `from`, up to its end.
+  struct Places {
+    unsigned block;
+    int from, to;
+    bool operator==(const Places &) const = default;
+  };
+  std::optional<Places> other = {};
+
+  /// The same order between the other places.
+  Order elsewhere() const {
+    return {other->block, false,  other->from, other->to,
+            source,       target, -1,          Places{block, from, to}};
+  }
 };
 
 /// A flag that enforces an order.
 struct Flag : Order {
+  bool isInBranch = false;
   unsigned numIds = 1; ///< one for each slot of `rotate`
   unsigned id = 0;
 };
@@ -107,6 +123,7 @@ private:
   void collect();
   void collectPair(const Access &first, const Access &second);
   void collectBranches(const Access &first, const Access &second, const Meeting &meeting);
+  std::optional<Order::Places> placesInBranch(const Access &access, const Meeting &meeting) const;
   void require(const Order &order);
   bool isOneVersion(const Meeting &meeting, unsigned buffer) const;
   int periodOf(int buffer, unsigned block) const;
@@ -117,6 +134,7 @@ private:
   void protect();
   void addLink(unsigned block, const Link &link);
   void addLinks(const Flag &flag, int number);
+  void removeLinks(int number);
   void addLinkAround(const Flag &flag, int number);
   void addBarrier(const Barrier &barrier);
   void resetLinks();
