@@ -96,13 +96,35 @@ func.func @gemm(%A: !gmh, %B: !gmh, %C: !gm, %blocks: index, %steps: index) attr
   return
 }
 
-// One branch loads, and does nothing else: what comes behind waits at its end, if it is taken.
+// A branch that only pads a tile: what comes behind waits at its end, if it is taken.
+// CHECK-LABEL: @padding_in_branch
+// CHECK: scf.if
+// CHECK-NEXT: npu.fill
+// CHECK-NEXT: npu.set_flag <V> to <MTE2> id 0
+// CHECK-NEXT: npu.wait_flag <V> to <MTE2> id 0
+// CHECK-NEXT: }
+// CHECK-NEXT: npu.load
+func.func @padding_in_branch(%A: !gm, %flag: i1) attributes {npu.core = #core} {
+  %x = npu.alloc "x" {address = 0 : i64} : !ub
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  scf.if %flag {
+    npu.fill %zero : f32, (%x[%c0, %c0] [%c64, %c64] : !ub)
+  }
+  npu.load (%x[%c0, %c0] [%c32, %c64] : !ub, %A[%c0, %c0] [%c32, %c64] : !gm)
+  npu.elementwise <exp> (%x[%c0, %c0] [%c64, %c64] : !ub, %x[%c0, %c0] [%c64, %c64] : !ub) {maps = [array<i64: 0, 1>, array<i64: 0, 1>]}
+  return
+}
+
+// One branch loads: the flag is set behind the branch, whichever way it goes.
 // CHECK-LABEL: @load_in_branch
 // CHECK: scf.if
 // CHECK-NEXT: npu.load
+// CHECK-NEXT: }
 // CHECK-NEXT: npu.set_flag <MTE2> to <V> id 0
 // CHECK-NEXT: npu.wait_flag <MTE2> to <V> id 0
-// CHECK-NEXT: }
 // CHECK-NEXT: npu.elementwise
 func.func @load_in_branch(%A: !gm, %flag: i1) attributes {npu.core = #core} {
   %x = npu.alloc "x" {address = 0 : i64} : !ub

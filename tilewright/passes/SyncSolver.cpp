@@ -53,7 +53,8 @@ void Solver::cutLongBlocks() {
 
 void Solver::solve() {
   cutLongBlocks();
-  // Each round that runs out of ids gives up something; there are finitely many such things.
+  // Each round that runs out of ids, or of turns that hold a flag back, gives up something; there
+  // are finitely many such things.
   while (true) {
     required.clear();
     numbers.clear();
@@ -62,6 +63,8 @@ void Solver::solve() {
     collect();
     chooseFlags();
     protect();
+    if (forbidBranches())
+      continue;
     chooseBarriers();
     Pipe source, target;
     if (assignIds(source, target) || !relieve(source, target))
@@ -189,14 +192,15 @@ void Solver::collectPair(const Access &first, const Access &second) {
     require({meeting.block, true, meeting.second, meeting.first, second.pipe, first.pipe, rotate});
 }
 
-/// Where the access is all that a branch does in the block where it meets others (the padding of a
-/// tile that is loaded in part, say): most turns do not take it, and need not wait for it. What
-/// comes behind can wait at the branch's end instead.
+/// Where the access is all that a branch does in the block where it meets others, and reads
+/// nothing: the padding of a tile that is loaded in part. Most turns do not take the branch, and
+/// need not wait for it. What comes behind can wait at the branch's end instead.
 std::optional<Order::Places> Solver::placesInBranch(const Access &access,
                                                     const Meeting &meeting) const {
   Operation *parent = access.op->getParentOp();
   Block *block = access.op->getBlock();
-  bool isAll = isa<scf::IfOp>(parent) &&
+  bool isAll = isa<scf::IfOp>(parent) && cast<AccessInterface>(access.op).getNumBoxes() == 1 &&
+               access.kind == AccessKind::Write &&
                parent->getBlock() == table.blocks()[meeting.block].block &&
                llvm::all_of(*block, [&](Operation &op) {
                  return &op == access.op || isPure(&op) || op.hasTrait<OpTrait::IsTerminator>();
@@ -430,7 +434,8 @@ void Solver::chooseFlags() {
   for (const Order &order : orders) {
     if (isImplied(order))
       continue;
-    Flag flag{order.other ? order.elsewhere() : order, order.other.has_value()};
+    bool isInside = order.other && !outside.count({order.source, order.target});
+    Flag flag{isInside ? order.elsewhere() : order, isInside};
     addLinks(flag, chosen.size());
     chosen.push_back(flag);
   }
@@ -511,6 +516,25 @@ void Solver::protect() {
     addLinks(back, flags.size());
     flags.push_back(back);
   }
+}
+
+/// An event from one turn to the next is safe while its wait comes before the next set in each
+/// turn. A flag inside a branch is missing in turns that do not take it. Where that breaks such a
+/// chain, its order has to stand behind the branch; true if there is one.
+bool Solver::forbidBranches() {
+  size_t known = outside.size();
+  for (const Flag &flag : flags) {
+    if (!flag.isCarried || flag.to > flag.from)
+      continue;
+    Path turn{flag.block,  flag.target,           placeOfWait(flag.to),
+              flag.source, placeOfSet(flag.from), /*startsAtOp=*/false};
+    if (distance(turn, 0) >= 0)
+      continue;
+    for (const Flag &inside : flags)
+      if (inside.isInBranch)
+        outside.insert({inside.source, inside.target});
+  }
+  return outside.size() > known;
 }
 
 void Solver::chooseBarriers() {

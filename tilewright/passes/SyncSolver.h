@@ -106,6 +106,7 @@ private:
   std::set<Barrier> forcedBarriers;
   std::map<unsigned, std::vector<int>> cuts; ///< of long blocks: the ops behind their barriers
   std::set<int> plainBuffers;                ///< rotating buffers whose slots are not told apart
+  std::set<std::pair<npu::Pipe, npu::Pipe>> outside; ///< orders that stand in no branch
   std::vector<Order> mergedOrders;
   /// Per block, by `set`: flags, barriers and the inside of mmads.
   std::vector<std::vector<Link>> links;
@@ -129,6 +130,7 @@ private:
   int periodOf(int buffer, unsigned block) const;
 
   void chooseFlags();
+  bool forbidBranches();
   void chooseBarriers();
   bool chooseIds(Flag &flag) const;
   void protect();
