@@ -26,7 +26,12 @@ import numpy as np
 from tilewright.arguments import scalar_argument
 
 #: The stages that may change rounding.
-ROUNDING_STAGES = ("tile-fold-exponents", "tile-place-accumulators", "tile-fuse-turns")
+ROUNDING_STAGES = (
+    "tile-fold-exponents",
+    "tile-place-accumulators",
+    "tile-fold-masks",
+    "tile-fuse-turns",
+)
 #: The first stage whose result the interpreter cannot run.
 FIRST_NPU_STAGE = "convert-tile-to-npu"
 bfloat16 = ml_dtypes.bfloat16

@@ -6,7 +6,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness import check, randn
+import tilewright as tilelang
+import tilewright.language as T
+from harness import check, compile_kernel, randn
 from kernels import attention, attention_reference, example, softmax
 
 
@@ -121,3 +123,49 @@ def test_tiles_that_fill_the_chip_have_a_plain_form():
         causal=True,
         stages=1,
     )
+
+
+@tilelang.jit
+def masked_scores(Q, K, causal, inverted):
+    """Products where a mask allows them, minus infinity elsewhere, as attention kernels begin."""
+    S, L, D = T.const("S, L, D")
+    Q: T.Tensor((S, D), T.float16)
+    K: T.Tensor((L, D), T.float16)
+    O = T.empty((S, L), T.float32)
+    with T.Kernel(T.ceildiv(S, 32), threads=128) as b:
+        q = T.alloc_shared((32, D), T.float16)
+        k = T.alloc_shared((32, D), T.float16)
+        score = T.alloc_fragment((32, 32), T.float32)
+        T.copy(Q[b * 32, 0], q)
+        for n in T.Pipelined(T.ceildiv(L, 32), num_stages=2):
+            T.copy(K[n * 32, 0], k)
+            for i, j in T.Parallel(32, 32):
+                if causal:
+                    if inverted:
+                        score[i, j] = T.if_then_else(
+                            b * 32 + i < n * 32 + j, -T.infinity("float32"), 0
+                        )
+                    else:
+                        score[i, j] = T.if_then_else(
+                            b * 32 + i >= n * 32 + j, 0, -T.infinity("float32")
+                        )
+                else:
+                    score[i, j] = T.if_then_else(n * 32 + j >= L, -T.infinity("float32"), 0)
+            T.gemm(q, k, score, transpose_B=True)
+            T.copy(score, O[b * 32, n * 32])
+    return O
+
+
+@pytest.mark.parametrize("inverted", [False, True])
+@pytest.mark.parametrize("causal", [False, True])
+def test_masks_choose(causal, inverted):
+    def reference(q, k):
+        scores = q @ k.T
+        rows, columns = np.indices(scores.shape)
+        return np.where(rows >= columns, scores, -np.inf) if causal else scores
+
+    inputs = [randn((80, 48), seed=1), randn((104, 48), seed=2)]
+    fixed = {"causal": causal, "inverted": inverted}
+    found = compile_kernel(masked_scores, inputs, fixed, level=2)
+    assert any(r["stage"] == "tile-fold-masks" for r in found.remarks)
+    check(masked_scores, inputs, reference, rtol=1e-2, atol=1e-2, **fixed)

@@ -95,6 +95,21 @@ def TilePlaceAccumulators : Pass<"tile-place-accumulators", "::mlir::func::FuncO
   let dependentDialects = ["::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def TileFoldMasks : Pass<"tile-fold-masks", "::mlir::func::FuncOp"> {
+  let summary = "let a mask of zero and minus infinity choose, in place of adding to it";
+  let description = [{
+    Needs: tile-place-accumulators.
+    Guarantees: where a tile is set to 0 or minus infinity by a mask and a product is added to it, the product is chosen where
+    the mask says 0: one instruction for three, and one tile for two.
+    Rounding-changing: a product of minus zero keeps its sign; one that is infinite or no number is not seen where it is
+    masked. Off with `strict`.
+    Leaves alone: other constants, tiles that are looked at in between, types other than f32.
+
+    Example: test/passes/tile-fold-masks.mlir.
+  }];
+  let dependentDialects = ["::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
 def TilePlaceBuffers : Pass<"tile-place-buffers", "::mlir::func::FuncOp"> {
   let summary = "choose L1 or UB for every tile and make each copy one that a mover can do";
   let description = [{

@@ -10,13 +10,14 @@ using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::passes;
 
-/// Plain forms: exponents as written; scalar loops; blocks as written, of cube work (twice) and of
-/// vector work; K steps as written; turns as written; all rows at once; one vector core; sums in
-/// one piece; one slot a tile; no late stages; barriers everywhere.
+/// Plain forms: exponents and masks as written; scalar loops; blocks as written, of cube work
+/// (twice) and of vector work; K steps as written; turns as written; all rows at once; one vector
+/// core; sums in one piece; one slot a tile; no late stages; barriers everywhere.
 const std::vector<std::string> &passes::switchNames() {
   static const std::vector<std::string> names = {
-      "exponents",  "vectorize",  "join",       "fit",        "batch",    "fuse-k", "order",
-      "fuse-turns", "slice-rows", "split-rows", "halve-sums", "pipeline", "skew",   "sync"};
+      "exponents",  "masks",      "vectorize", "join",       "fit",
+      "batch",      "fuse-k",     "order",     "fuse-turns", "slice-rows",
+      "split-rows", "halve-sums", "pipeline",  "skew",       "sync"};
   return names;
 }
 
@@ -44,6 +45,8 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
   onFunctions("tile-place-accumulators", [chip = options.chip, strict = options.strict] {
     return createTilePlaceAccumulators(TilePlaceAccumulatorsOptions{chip, strict});
   });
+  if (options.has("masks") && !options.strict)
+    onFunctions("tile-fold-masks", [] { return createTileFoldMasks(); });
   onFunctions("tile-place-buffers", [] { return createTilePlaceBuffers(); });
   if (options.has("pipeline"))
     onFunctions("tile-split-live-ranges", [] { return createTileSplitLiveRanges(); });

@@ -56,8 +56,9 @@ int64_t TurnLoop::slicesFor(int64_t turns) const {
     bool grows = wide.contains(alloc) && written.contains(alloc);
     (grows ? withColumns : isLocal(alloc) ? sliced : others) += bytes;
   }
-  int64_t slices = 1;
-  while (slices < 64 && others + (withColumns * turns + sliced) / slices > machine.ubBytes)
+  // Late stages and the loop for the turns that are left over have small tiles of their own.
+  int64_t slices = 1, room = machine.ubBytes - machine.ubBytes / 8;
+  while (slices < 64 && others + (withColumns * turns + sliced) / slices > room)
     slices *= 2;
   return slices;
 }

@@ -6,6 +6,7 @@
 #include "tilewright/passes/Chip.h"
 #include "tilewright/passes/RowLattice.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace tilewright::passes {
@@ -187,29 +188,55 @@ SmallVector<Operation *> Slicer::defer(Run &run, Operation *end) {
   return SmallVector<Operation *>(deferred.rbegin(), deferred.rend());
 }
 
-/// Bytes of UB that one vector core needs, were all tiles of a statement of the block alive at
-/// once.
+/// Bytes of UB that one vector core needs. A tile is alive from its first access to its last; all
+/// through a statement of the block that moves it in slots, or reads it before it writes it.
 int64_t Slicer::bytesWith(int64_t count, int64_t slots) {
-  int64_t shared = 0;
-  llvm::DenseMap<Operation *, int64_t> own;
+  llvm::DenseMap<Operation *, int64_t> places;
+  int64_t place = 0;
+  launch.walk<WalkOrder::PreOrder>([&](Operation *op) { places[op] = place++; });
+  llvm::MapVector<int64_t, int64_t> changes; // of the bytes that are alive
+  Block &body = launch.getBody().front();
   for (AllocOp alloc : launch.getOps<AllocOp>()) {
     if (scopeOf(alloc) != Scope::UB)
       continue;
     bool moves = false;
-    llvm::SmallDenseSet<Operation *> statements;
+    llvm::SmallSetVector<Operation *, 4> statements;
+    AccessInterface first;
+    int64_t from = place, to = 0;
     forEachAccess(alloc, [&](AccessInterface op, unsigned) {
       moves |= isa<CopyOp>(op);
-      statements.insert(ancestorIn(&launch.getBody().front(), op));
+      statements.insert(ancestorIn(&body, op));
+      if (places[op] < from) {
+        from = places[op];
+        first = op;
+      }
+      to = std::max(to, places[op]);
     });
+    if (statements.empty())
+      continue;
     int64_t bytes = bytesOf(alloc) * (moves ? slots : 1);
     if (lattice.dimIn(alloc, root) >= 0)
       bytes = llvm::divideCeil(bytes, kVectorCores * (isLocal(alloc) ? count : 1));
-    (statements.size() == 1 ? own[*statements.begin()] : shared) += bytes;
+    bool isWritten = first.getBox(0).buffer == alloc && !reads(first.getAccessKind(0)) &&
+                     coversBuffer(first.getBox(0)) &&
+                     llvm::all_of(llvm::seq(1u, first.getNumBoxes()),
+                                  [&](unsigned box) { return first.getBox(box).buffer != alloc; });
+    if (statements.size() > 1) {
+      from = 0, to = place;
+    } else if (moves || !isWritten || isa<scf::IfOp>(first->getParentOp())) {
+      Operation *statement = statements.front();
+      from = places[statement];
+      to = statement->getNextNode() ? places[statement->getNextNode()] - 1 : place;
+    }
+    changes[from] += bytes;
+    changes[to + 1] -= bytes;
   }
-  int64_t most = 0;
-  for (auto [statement, bytes] : own)
-    most = std::max(most, bytes);
-  return shared + most;
+  SmallVector<std::pair<int64_t, int64_t>> order(changes.begin(), changes.end());
+  llvm::sort(order);
+  int64_t alive = 0, most = 0;
+  for (auto [at, change] : order)
+    most = std::max(most, alive += change);
+  return most;
 }
 
 int64_t Slicer::largestSlice(int64_t count) {
@@ -380,16 +407,19 @@ private:
     slicer.apply(count);
   }
 
-  /// As few slices as let the tiles fit in two slots; or, if they must be cut to fit, in one.
+  /// As few slices as let the tiles fit in two slots, if they are not too short; else, if they must
+  /// be cut to fit at all, as few as let them fit in one: some then have room for a second.
   int64_t choose(Slicer &slicer, const machine::Machine &machine) {
     if (slicer.bytesWith(1, kSlots) <= machine.ubBytes)
       return 1;
-    bool mustFit = slicer.bytesWith(1, 1) > machine.ubBytes;
-    for (int64_t slots : {kSlots, int64_t(1)})
-      for (int64_t count = 2; slicer.rows() % (count * kVectorCores) == 0; count *= 2)
-        if (slicer.bytesWith(count, slots) <= machine.ubBytes)
-          if (mustFit || (slots == kSlots && slicer.largestSlice(count) >= kLeastElements))
-            return count;
+    auto canHalve = [&](int64_t count) { return slicer.rows() % (count * kVectorCores) == 0; };
+    for (int64_t count = 2; canHalve(count); count *= 2)
+      if (slicer.bytesWith(count, kSlots) <= machine.ubBytes &&
+          slicer.largestSlice(count) >= kLeastElements)
+        return count;
+    for (int64_t count = 1; canHalve(count); count *= 2)
+      if (slicer.bytesWith(count, 1) <= machine.ubBytes)
+        return count;
     return 1;
   }
 };
