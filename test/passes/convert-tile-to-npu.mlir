@@ -16,8 +16,6 @@
 // RUN: %{same}
 
 // REDEFINE: %{name} = grid_run_time
-// REDEFINE: %{args} = --set 2=0
-// RUN: %{same}
 // REDEFINE: %{args} = --set 2=3
 // RUN: %{same}
 // REDEFINE: %{args} = --set 2=5
