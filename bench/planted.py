@@ -68,7 +68,8 @@ def command(bug: Bug, start: int, count: int, folder: Path) -> list[str]:
     if bug.fuzzer == "plan":
         options = ["--bin", str(folder / "bin"), "--first", str(start), "--count", str(count)]
         return [sys.executable, str(fuzz / "plan_fuzz.py"), *options]
-    options = ["--start", str(start), "--count", str(count), "--seeds", "2", "--stop"]
+    family = ["--family", bug.fuzzer]
+    options = [*family, "--start", str(start), "--count", str(count), "--seeds", "2", "--stop"]
     return [sys.executable, str(fuzz / "kernel_fuzz.py"), *options]
 
 

@@ -17,7 +17,7 @@ class Bug:
     file: str  #: in tilewright/passes
     old: str
     new: str
-    fuzzer: str = "kernel"  #: or "plan": the one whose kernels reach this code
+    fuzzer: str = "tiles"  #: a family of kernel_fuzz.py, or "plan": whose kernels reach this code
 
 
 BUGS = [
@@ -77,13 +77,7 @@ BUGS = [
         "NpuLiveness.cpp",
         "ExposureScan(alloc.getResult(), loop, ops).run())",
         "(!PLANTED && ExposureScan(alloc.getResult(), loop, ops).run()))",
-    ),
-    Bug(
-        "rotating-tile-shares",
-        "the slots of a rotating tile share memory with what the loop does between its uses",
-        "NpuLiveness.cpp",
-        "if (isRotating || ",
-        "if ((isRotating && !PLANTED) || ",
+        fuzzer="plan",
     ),
     Bug(
         "no-first-product",
@@ -106,6 +100,7 @@ BUGS = [
         "TilePlaceAccumulators.cpp",
         "if (!kills(nextTouch(&op->getBlock()->front()), tile)) // in the turn after",
         "if (!PLANTED && !kills(nextTouch(&op->getBlock()->front()), tile))",
+        fuzzer="parts",
     ),
     Bug(
         "sum-bit-stays-set",
@@ -207,6 +202,7 @@ BUGS = [
         "require(arith::CmpIPredicate::slt, turns(builder, loop.getUpperBound(), late));",
         "require(arith::CmpIPredicate::slt, turns(builder, loop.getUpperBound(),"
         " PLANTED ? 0 : late));",
+        fuzzer="attention",
     ),
     Bug(
         "no-zero",
@@ -216,11 +212,12 @@ BUGS = [
         "scope == Scope::Workspace || PLANTED || !summarize(body, alloc).exposed)",
     ),
     Bug(
-        "partly-written-tile-rotates",
-        "a tile of which a turn writes a part goes on in the next slot",
-        "TilePipelineBuffers.cpp",
-        "      if (!kills) {",
-        "      if (!kills && !PLANTED) {",
+        "left-over-turns-fused",
+        "turns of an online softmax that are left over run as a whole fused turn",
+        "TileFuseTurns.cpp",
+        "bool hasRest = !trips || *trips % turns != 0;",
+        "bool hasRest = !PLANTED && (!trips || *trips % turns != 0);",
+        fuzzer="attention",
     ),
     Bug(
         "next-slot-too-late",
@@ -250,6 +247,7 @@ BUGS = [
         "VectorizeExpressions.cpp",
         "  if (clash) {",
         "  if (clash && !PLANTED) {",
+        fuzzer="parts",
     ),
     Bug(
         "remainder-not-shifted",
@@ -257,5 +255,6 @@ BUGS = [
         "VectorizeLanes.cpp",
         "form.start = math.sub(math.constant(0), first);",
         "form.start = PLANTED ? math.constant(0) : math.sub(math.constant(0), first);",
+        fuzzer="parts",
     ),
 ]

@@ -32,9 +32,10 @@ def test_random_kernels(start, tmp_path):
     assert sum(refused.values()) <= done // 4, refused
 
 
-def test_random_attention(tmp_path):
-    failed, refused, done = kernel_fuzz().fuzz(0, 16, 60, 1, tmp_path, family="attention")
-    assert not failed, f"run test/fuzz/kernel_fuzz.py --family attention --seed {failed[0]}"
+@pytest.mark.parametrize("family", ["parts", "attention"])
+def test_random_kernels_of_a_family(family, tmp_path):
+    failed, refused, done = kernel_fuzz().fuzz(0, 14, 60, 1, tmp_path, family=family)
+    assert not failed, f"run test/fuzz/kernel_fuzz.py --family {family} --seed {failed[0]}"
     assert sum(refused.values()) <= done // 4, refused
 
 

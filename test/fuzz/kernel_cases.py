@@ -467,3 +467,62 @@ class Generator:
                 f"({x} / (T.abs({y}) + 1.0))",
             ]
         )
+
+
+class PartGenerator(Generator):
+    """Kernels with more statements of some kinds: tiles that are shifted in place, values that
+    repeat or stay for some elements, and sums that each turn of a loop takes out and clears."""
+
+    def statement(self) -> list[Statement]:
+        if self.chance(0.6):
+            return super().statement()
+        kinds = [self.shift, self.repeat, *([self.flushed] if self.has_cube else [])]
+        return [self.random.choice(kinds)()]
+
+    def shift(self) -> Statement:
+        tile = self.random.choice(self.scores + self.halves)
+        row = self.random.choice(self.rows)
+        extents, line = self.random.choice(
+            [
+                (f"{self.bm - 1}, {self.bn}", f"{tile}[i, j] = {tile}[i + 1, j]"),
+                (f"{self.bm - 1}, {self.bn}", f"{tile}[i + 1, j] = {tile}[i, j] * 0.5"),
+                (f"{self.bm}, {self.bn - 1}", f"{tile}[i, j + 1] = {tile}[i, j]"),
+                (f"{self.bm}, {self.bn - 2}", f"{tile}[i, j] = {tile}[i, j + 2] + j"),
+                (f"{self.bm - 1}", f"{row}[i] = {row}[i + 1] - 0.25"),
+            ]
+        )
+        names = "i, j" if "," in extents else "i"
+        return Statement(f"for {names} in T.Parallel({extents}):", [Statement(line)])
+
+    def repeat(self) -> Statement:
+        tile, size = self.random.choice(self.scores + self.halves), self.random.randint(2, 8)
+        row, column = self.random.choice(self.rows), self.random.choice(self.columns)
+        value = self.random.choice(
+            [
+                f"{column}[j % {min(size, self.bn)}]",
+                f"{column}[j // {size}]",
+                f"{row}[i % {min(size, self.bm)}]",
+                f"{row}[i // {size}]",
+                f"{tile}[i // {size}, j]",
+            ]
+        )
+        line = f"{tile}[i, j] = {tile}[i, j] * 0.5 + {value}"
+        return Statement(f"for i, j in T.Parallel({self.bm}, {self.bn}):", [Statement(line)])
+
+    def flushed(self) -> Statement:
+        name = f"k{self.number}"
+        self.number += 1
+        score, half = self.random.choice(self.scores), self.random.choice(self.halves)
+        self.loops.append(name)
+        self.depth += 1
+        body = [
+            Statement(f"T.copy(B[{name} * {self.bk}, bx * {self.bn}], b)"),
+            Statement(f"T.gemm(a, b, {score})"),
+            self.random.choice([self.reduction(), Statement(f"T.copy({score}, {half})")]),
+            Statement(f"T.clear({score})"),
+        ]
+        if self.chance(0.5):
+            body.insert(self.random.randint(1, 4), self.parallel())
+        self.depth -= 1
+        self.loops.pop()
+        return Statement(f"for {name} in T.Pipelined({self.bound()}, num_stages=2):", body)

@@ -4,9 +4,10 @@
     python test/fuzz/kernel_fuzz.py [--start 0] [--count 200] [--seconds 600] [--seeds 3]
     python test/fuzz/kernel_fuzz.py --seed 17 [--shrink]     # one seed, shown; made smaller
 
-There are two families (`--family`). In `tiles` a kernel multiplies, reduces and works element by
+There are three families (`--family`). In `tiles` a kernel multiplies, reduces and works element by
 element on a handful of tiles, in nested and consecutive loops with fixed and run-time bounds, over
-tensors whose sizes need not divide; `attention` is described in attention_cases.py. Kernels have
+tensors whose sizes need not divide; `parts` has more of what moves inside a tile, and `attention`
+is described in attention_cases.py. Kernels have
 two judges: the interpreter's result as built, with which all others are compared, and NumPy
 (numpy_model.py). Kernels that the compiler refuses with a reason are counted and left out. Half
 of the kernels run on a chip with so few cores that each has up to four blocks. Exit status 1 if
@@ -32,13 +33,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
 import numpy_model
 from attention_cases import AttentionGenerator
-from kernel_cases import Case, Generator, Statement
+from kernel_cases import Case, Generator, PartGenerator, Statement
 
 from harness import Mismatch, Outcome, check, levels, setting
 from tilewright.errors import CompileError, InternalError
 
 CHIP = Path(__file__).resolve().parents[2] / "tilewright" / "machine" / "chips" / "910b3.json"
-FAMILIES: dict[str, Any] = {"tiles": Generator, "attention": AttentionGenerator}
+FAMILIES: dict[str, Any] = {
+    "tiles": Generator,
+    "parts": PartGenerator,
+    "attention": AttentionGenerator,
+}
 #: What else is switched for a kernel: stages that are left out, or no change of rounding.
 SETTINGS: list[dict[str, Any]] = [
     {},

@@ -43,7 +43,7 @@ class Program:
         return f"%{tile}[%c0] [{size}] : {self.type_of(tile)}"
 
     def write(self, written: set[str], indent: str) -> None:
-        tile = self.random.choice(sorted(self.tiles))
+        tile = self.random.choice(sorted(t for t in self.tiles if t[0] == "t"))
         fresh = [t for t in self.recent[-3:] if t in written]
         sources = [t for t in fresh if self.tiles[t] >= self.tiles[tile]]
         kind = self.random.random()
@@ -88,11 +88,39 @@ class Program:
         size = f"%c{TILE * self.tiles[tile]}"
         self.lines.append(f"{indent}npu.store (%C[{at}] [{size}] : {GM}, {self.box(tile, size)})")
 
+    def carry(self, written: set[str], indent: str) -> None:
+        """A loop that hands a tile from turn to turn, which nothing outside of it touches."""
+        fresh = [t for t in self.recent[-3:] if t in written and self.tiles[t] == 1]
+        if not fresh:
+            return
+        self.loops += 1
+        tile, iv = f"carried{self.loops}", f"%i{self.loops}"
+        self.tiles[tile] = 1
+        source, size = self.random.choice(fresh), f"%c{TILE}"
+        boxes = ", ".join(self.box(t, size) for t in (source, source, tile))
+        back = ", ".join(self.box(t, size) for t in (tile, source, source))
+        self.lines += [
+            f"{indent}scf.for {iv} = %c0 to %c3 step %c1 {{",
+            f"{indent}  {iv}l = arith.cmpi ne, {iv}, %c0 : index",
+            f"{indent}  scf.if {iv}l {{",
+            f"{indent}    npu.elementwise <add> ({boxes}) {MAPS}",
+            f"{indent}  }}",
+        ]
+        self.ivs.append(iv)
+        self.body(self.random.randint(2, 5), written, indent + "  ")
+        self.ivs.pop()
+        self.lines += [
+            f"{indent}  npu.elementwise <max> ({back}) {MAPS}",
+            f"{indent}}}",
+        ]
+
     def body(self, budget: int, written: set[str], indent: str) -> None:
         while budget > 0:
             budget -= 1
             kind = self.random.random()
-            if kind < 0.15 and len(indent) < 10:
+            if kind < 0.04 and len(indent) < 8:
+                self.carry(written, indent)
+            elif kind < 0.15 and len(indent) < 10:
                 self.loops += 1
                 iv = f"%i{self.loops}"
                 turns = self.random.choice(["%c1", "%c2", "%c3"])

@@ -82,8 +82,8 @@ Checker::Checker(const Program &program, const Machine &chip, const HappensBefor
   }
   for (std::vector<const Template *> &names : memory.log)
     names.clear();
-  gm.reset(gmSpace.regionBytes.size() + 1);
-  isTracked.resize(gm.numRegions());
+  gm->reset(gmSpace.regionBytes.size() + 1);
+  isTracked.resize(gm->numRegions());
   for (size_t i = 0; i < program.tensors.size(); ++i)
     if (program.tensors[i].written)
       isTracked[size_t(gmSpace.tensors[i].region)] = true;
@@ -285,7 +285,7 @@ void Checker::inGm(int lane, uint32_t tick, const Prepared &prepared, unsigned o
     entries.push_back({low, high, uint8_t(lane), isWrite, atomic, tick, int32_t(block),
                        prepared.source->location});
   };
-  gm.access(memory.boxes, region, target.low + offset, *target.runs, isWrite, inCell);
+  gm->access(memory.boxes, region, target.low + offset, *target.runs, isWrite, inCell);
 }
 
 void Checker::race(FindingKind kind, int otherLane, uint32_t otherTick, int lane,

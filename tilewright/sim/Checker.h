@@ -5,6 +5,7 @@
 #include "tilewright/sim/EngineIssue.h"
 #include "tilewright/sim/GmShadow.h"
 #include "tilewright/sim/HappensBefore.h"
+#include "tilewright/sim/Lent.h"
 
 #include <map>
 #include <string>
@@ -67,7 +68,8 @@ public:
       overlap(core, prepared, block);
   }
 
-  GmShadow &gmShadow() { return gm; }
+  /// What is known about GM, for checks between groups; the checker is then at its end.
+  Lent<GmShadow> takeGmShadow() { return std::move(gm); }
 
 private:
   const Program &program;
@@ -76,7 +78,7 @@ private:
   std::vector<CoreKind> kinds;
   const GmSpace &space;
   CheckerMemory &memory;
-  GmShadow gm;                 ///< one region per region of GM; the last is the workspace
+  Lent<GmShadow> gm;           ///< one region per region of GM; the last is the workspace
   std::vector<bool> isTracked; ///< regions that some block writes
   /// Pairs already reported, with their finding: building the text is slow.
   std::map<std::tuple<FindingKind, const Template *, const Template *, int, int>, int> known;

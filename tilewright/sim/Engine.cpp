@@ -101,7 +101,7 @@ struct GroupResult {
   std::vector<Printed> printed;
   uint64_t issued = 0;
   bool hasBlocks = false;
-  GmShadow gm;
+  std::optional<Lent<GmShadow>> gm; ///< where there is a checker
 };
 
 void collect(Group &group, GroupResult &result) {
@@ -120,7 +120,7 @@ void collect(Group &group, GroupResult &result) {
   result.needsData = group.needsData;
   result.findings = group.findings.take();
   if (group.checker)
-    result.gm = std::move(group.checker->gmShadow());
+    result.gm.emplace(group.checker->takeGmShadow());
 }
 
 /// Poisons a group's part of the workspace: its values are as undefined as on-chip memory.
@@ -375,7 +375,8 @@ RunResult tilewright::sim::run(const Program &program, const std::vector<TensorA
     if (options.check && result.ok) {
       std::vector<GmShadow *> shadows;
       for (GroupResult &group : groups)
-        shadows.push_back(&group.gm);
+        if (group.gm)
+          shadows.push_back(&**group.gm);
       checkAcrossGroups(program, launch.gm, shadows, findings);
     }
     result.findings = findings.take();

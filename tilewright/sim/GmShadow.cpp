@@ -6,6 +6,29 @@
 
 using namespace tilewright::sim;
 
+void GmShadow::reset(size_t numRegions) {
+  for (std::vector<std::unique_ptr<Page>> &pages : regions) {
+    for (std::unique_ptr<Page> &page : pages)
+      if (page)
+        spare.push_back(std::move(page));
+    pages.clear();
+  }
+  regions.resize(numRegions);
+  pieces.clear();
+  pieces.emplace_back();
+  unused.clear();
+}
+
+/// A page that knows nothing.
+std::unique_ptr<GmShadow::Page> GmShadow::newPage() {
+  if (spare.empty())
+    return std::make_unique<Page>();
+  std::unique_ptr<Page> page = std::move(spare.back());
+  spare.pop_back();
+  *page = {};
+  return page;
+}
+
 /// Whether the parts of a remembered box are still what it is made of. Versions are given once: a
 /// box of another shadow is never valid.
 bool GmShadow::isValid(const GmBoxes::Box &box) const {
@@ -170,7 +193,7 @@ void GmShadow::assign(const GmBoxes &memory, size_t region) {
       if (number >= pages.size())
         pages.resize(number + 1);
       if (!pages[number])
-        pages[number] = std::make_unique<Page>();
+        pages[number] = newPage();
       page = pages[number].get();
     }
     uint32_t piece = memory.groups[group].piece;

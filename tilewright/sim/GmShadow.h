@@ -108,13 +108,9 @@ public:
   static constexpr int64_t kCell = 512;
   static constexpr uint32_t kPageCells = 128;
 
-  /// Forgets everything. Regions are numbered from 0; an empty one costs nothing.
-  void reset(size_t numRegions) {
-    regions.clear();
-    regions.resize(numRegions);
-    pieces.assign(1, {});
-    unused.clear();
-  }
+  /// Forgets everything, and keeps its memory. Regions are numbered from 0; an empty one costs
+  /// nothing.
+  void reset(size_t numRegions);
   size_t numRegions() const { return regions.size(); }
 
   /// What is known about a cell; null for nothing.
@@ -162,12 +158,14 @@ private:
   };
 
   std::vector<std::vector<std::unique_ptr<Page>>> regions;
-  std::vector<Piece> pieces; ///< the first is not used
+  std::vector<std::unique_ptr<Page>> spare; ///< of launches before
+  std::vector<Piece> pieces;                ///< the first is not used
   std::vector<uint32_t> unused;
 
   const Page *pageOf(size_t region, size_t page) const {
     return page < numPages(region) ? regions[region][page].get() : nullptr;
   }
+  std::unique_ptr<Page> newPage();
   bool isValid(const GmBoxes::Box &box) const;
   GmBoxes::Box &find(GmBoxes &memory, size_t region, int64_t low, const Runs &runs);
   static void listRanges(GmBoxes &memory, int64_t low, const Runs &runs);
