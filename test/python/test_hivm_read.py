@@ -70,7 +70,29 @@ def softmax_of_product(A, B):
     return C
 
 
-KERNELS = {"add": add, "product": product, "softmax_of_product": softmax_of_product}
+@tilelang.jit
+def rounded(A):
+    """A rounding within f32 and a transposition: one instruction each, in text as in the plan."""
+    A: T.Tensor((64, 48), T.float32)
+    C = T.empty((48, 64), T.float32)
+    with T.Kernel(1):
+        a = T.alloc_shared((64, 48), T.float32)
+        b = T.alloc_shared((48, 64), T.float32)
+        T.copy(A, a)
+        for i, j in T.Parallel(64, 48):
+            a[i, j] = T.floor(a[i, j] * 4)
+        for i, j in T.Parallel(48, 64):
+            b[i, j] = a[j, i]
+        T.copy(b, C)
+    return C
+
+
+KERNELS = {
+    "add": add,
+    "product": product,
+    "softmax_of_product": softmax_of_product,
+    "rounded": rounded,
+}
 NAMES = tuple(KERNELS)
 
 
@@ -218,7 +240,10 @@ def test_buffers_without_addresses_are_named():
 
 
 def test_a_plan_for_another_memory():
-    text = planned().replace("c0_i64 = arith.constant 0 :", "c0_i64 = arith.constant 190000000 :")
+    (given,) = launches(kernels()["add"].core, "planned")
+    zero, far = ("c0_i64 = arith.constant " + number for number in ("0 :", "190000000 :"))
+    assert zero in given["text"]
+    text = given["text"].replace(zero, far)
     assert "does not fit" in refused(text)
 
 

@@ -89,7 +89,8 @@ LogicalResult Reader::vectorCall(Operation *op, StringRef name, ValueRange opera
   if (name.starts_with("broadcast_scalar_") && take(2))
     return elementwise(op, Fn::Copy, operands[1], operands.take_front(1));
   StringRef stem = stemOf(name);
-  if ((stem == "copy_ubuf_to_ubuf" || stem.starts_with("broadcast_")) && take(2))
+  if ((stem == "copy_ubuf_to_ubuf" || stem == "broadcast" || stem.starts_with("broadcast_")) &&
+      take(2))
     return elementwise(op, Fn::Copy, operands[1], operands.take_front(1));
   if (stem == "arange" && take(2) && isMemref(operands[0]) &&
       take(2 + unsigned(cast<MemRefType>(operands[0].getType()).getRank())))
@@ -117,12 +118,10 @@ LogicalResult Reader::vectorCall(Operation *op, StringRef name, ValueRange opera
     if (isKnown = round.has_value(); !isKnown)
       return failure();
     bool isUnsigned = name.contains("uint8_t");
-    Type type = cast<MemRefType>(operands[0].getType()).getElementType();
-    bool isSame = type == cast<MemRefType>(operands[1].getType()).getElementType();
-    constexpr Fn kRounds[] = {Fn::Rint, Fn::Floor, Fn::Ceil, Fn::Nearest, Fn::Trunc, Fn::Rint};
-    return elementwise(op, isSame ? kRounds[int(*round)] : Fn::Cast, operands[1],
-                       operands.take_front(1), *round, isUnsigned);
+    return elementwise(op, Fn::Cast, operands[1], operands.take_front(1), *round, isUnsigned);
   }
+  if (name == "vcast_bool_to_half_1d_with_temp" && take(3))
+    return elementwise(op, Fn::Cast, operands[1], operands.take_front(1));
   StringRef reduction = name;
   reduction.consume_front("enablevc_");
   if (reduction.consume_front("reduce_") && take(2) && isMemref(operands[0])) {

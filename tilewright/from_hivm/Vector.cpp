@@ -16,6 +16,11 @@ LogicalResult Reader::elementwise(Operation *op, Fn fn, Value dst, ValueRange so
   if (failed(to))
     return failure();
   auto isMemref = [](Value value) { return isa<MemRefType>(value.getType()); };
+  if (fn == Fn::Cast && sources.size() == 1 && isMemref(sources[0]) &&
+      cast<MemRefType>(sources[0].getType()).getElementType() == (*to)->element) {
+    constexpr Fn kRounds[] = {Fn::Rint, Fn::Floor, Fn::Ceil, Fn::Nearest, Fn::Trunc, Fn::Rint};
+    fn = kRounds[int(round)]; // within one type
+  }
   if (sources.size() == 1 && !isMemref(sources[0])) {
     if ((*to)->isFractal)
       return fillL1(op, sources[0], dst);

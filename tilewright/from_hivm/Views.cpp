@@ -382,7 +382,8 @@ FailureOr<bool> Reader::memrefOp(Operation *op) {
     return done(refuse(op, "a buffer without an address; text is read after its compiler has "
                            "planned memory"));
   if (!isa<memref::CastOp, memref::MemorySpaceCastOp, memref::ReinterpretCastOp,
-           memref::ExpandShapeOp, memref::CollapseShapeOp, memref::DimOp>(op))
+           memref::ExpandShapeOp, memref::CollapseShapeOp, memref::DimOp,
+           memref::ExtractStridedMetadataOp>(op))
     return false;
   FailureOr<const View *> source = viewOf(op, op->getOperand(0));
   if (failed(source))
@@ -395,7 +396,18 @@ FailureOr<bool> Reader::memrefOp(Operation *op) {
     mapping.map(size.getResult(), asValue(view.sizes[size_t(*dim)]));
     return true;
   }
-  if (auto cast = dyn_cast<memref::ReinterpretCastOp>(op)) {
+  if (auto parts = dyn_cast<memref::ExtractStridedMetadataOp>(op)) {
+    if (view.isFractal)
+      return done(refuse(op, "fractals in another shape"));
+    mapping.map(parts.getOffset(), asValue(view.offset));
+    for (auto [result, size] : llvm::zip_equal(parts.getSizes(), view.sizes))
+      mapping.map(result, asValue(size));
+    for (auto [result, stride] : llvm::zip_equal(parts.getStrides(), view.strides))
+      mapping.map(result, asValue(stride));
+    view.offset = builder.getIndexAttr(0);
+    view.sizes.clear();
+    view.strides.clear();
+  } else if (auto cast = dyn_cast<memref::ReinterpretCastOp>(op)) {
     if (view.isFractal)
       return done(refuse(op, "fractals in another shape"));
     view.offset = mapped(cast.getMixedOffsets()).front();

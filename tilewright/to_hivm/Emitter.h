@@ -143,6 +143,7 @@ private:
   LogicalResult wrap(Operation *op, Vec dst, Vec src);
   LogicalResult quotient(Operation *op, Fn fn, Vec dst, Vec a, Vec b);
   LogicalResult reduce(npu::ReduceOp op);
+  llvm::SmallVector<std::pair<Vec, Vec>> rowParts(Vec dst, Vec src, llvm::ArrayRef<int64_t> axes);
   LogicalResult scan(npu::ScanOp op);
   LogicalResult iota(npu::IotaOp op);
   LogicalResult gather(npu::GatherOp op);

@@ -313,6 +313,12 @@ LogicalResult Emitter::unary(Operation *op, Fn fn, Vec dst, Vec src) {
   auto lastly = [&](LogicalResult made) {
     return failed(made) || place.value == dst.value ? made : done(place);
   };
+  auto whole = [&](StringRef mode) {
+    if (!isPlace)
+      return done(rounded(x, mode));
+    emitVector("vcast", x, dst, word("round_mode", "round_mode", mode), {1, 1, 0});
+    return success();
+  };
   switch (fn) {
   case Fn::Exp2:
     return lastly(unary(op, Fn::Exp, place, scaled(std::numbers::ln2)));
@@ -340,15 +346,15 @@ LogicalResult Emitter::unary(Operation *op, Fn fn, Vec dst, Vec src) {
   case Fn::Tan:
     return done(two(Fn::Div, sine(x), cosine(x)));
   case Fn::Floor:
-    return done(rounded(x, "floor"));
+    return whole("floor");
   case Fn::Ceil:
-    return done(rounded(x, "ceil"));
+    return whole("ceil");
   case Fn::Nearest:
-    return done(rounded(x, "round"));
+    return whole("round");
   case Fn::Trunc:
-    return done(rounded(x, "trunc"));
+    return whole("trunc");
   case Fn::Rint:
-    return done(rounded(x, "rint"));
+    return whole("rint");
   case Fn::IsNan:
     return compare(op, Fn::NE, dst, x, x);
   default:

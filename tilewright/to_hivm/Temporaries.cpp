@@ -47,6 +47,21 @@ bool isApart(Operation *user, const llvm::DenseSet<Operation *> &others) {
   return isa<func::FuncOp>(user->getParentOp()); // else the turn before
 }
 
+/// Elements that a temporary needs: that of a reduction is made as large as all of the buffer that
+/// its source is a part of, and has room enough with the part's.
+int64_t elementsOf(memref::AllocOp alloc, Operation *user) {
+  int64_t count = alloc.getType().getNumElements();
+  if (user->getName().getStringRef() != "hivm.hir.vreduce" || alloc.getType().getRank() != 1)
+    return count;
+  auto source = cast<MemRefType>(user->getOperand(0).getType());
+  SmallVector<int64_t> strides;
+  int64_t offset = 0;
+  if (!source.hasStaticShape() || source.getRank() == 0 ||
+      failed(getStridesAndOffset(source, strides, offset)) || ShapedType::isDynamic(strides[0]))
+    return count;
+  return std::min(count, source.getDimSize(0) * strides[0]);
+}
+
 /// Replaces the allocations of a function by places behind its plan; an error text if they do not
 /// fit. Those of one instruction follow each other; an instruction starts anew, behind a barrier if
 /// another had temporaries before.
@@ -70,6 +85,8 @@ std::string place(func::FuncOp function) {
     }
     if (!type.hasStaticShape())
       return "a temporary of " + user->getName().getStringRef().str() + " has a run-time size";
+    if (int64_t count = elementsOf(alloc, user); count < type.getNumElements())
+      type = MemRefType::get(count, type.getElementType());
     auto [entry, isFirst] = ends.try_emplace(user, free[0]);
     int64_t address = entry->second;
     int64_t bytes = llvm::divideCeil(type.getNumElements() * type.getElementTypeBitWidth(), 8);

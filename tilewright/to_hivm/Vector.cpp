@@ -265,7 +265,12 @@ LogicalResult Emitter::elementwise(npu::ElementwiseOp op) {
     }
     if (index == 0 || real.size() != 2 || keep.size() != 2)
       return refuse(op, "permuting dimensions but two");
-    // Two dimensions change places.
+    // Two dimensions change places, directly if that is all.
+    if (op.getFn() == Fn::Copy && op.getNumBoxes() == 2 && broadcastAxes(vecs.front()).empty()) {
+      emitVector("vtranspose", {{view(box, {real[1], real[0]})}}, vecs.front(),
+                 array("permutation", {1, 0}));
+      return success();
+    }
     Vec turned = temporary(llvm::cast<MemRefType>(box.buffer.getType()).getElementType());
     turned.isUnsigned = isUnsigned;
     emitVector("vtranspose", {{view(box, {real[1], real[0]})}}, turned,
