@@ -74,13 +74,13 @@ struct Core {
   const CoreRecords *input = nullptr;
   const Prices *prices = nullptr;
   const CoreProgram *program = nullptr;
-  int32_t number = 0;       ///< index into the launch's cores
-  int32_t blocks = 0;       ///< begun
-  double hbmBytes = 0;      ///< of its reads
-  Progress warm;            ///< when the blocks that warm the L2 have taken effect
-  size_t next = 0, end = 0; ///< the record to do next, one past the last one
-  double scalar = 0;        ///< time of the scalar unit
-  double scalarBusy = 0;
+  int32_t number = 0;                   ///< index into the launch's cores
+  int32_t blocks = 0;                   ///< begun
+  double hbmBytes = 0;                  ///< of its reads
+  Progress warm;                        ///< when the blocks that warm the L2 have taken effect
+  size_t next = 0, end = 0;             ///< the record to do next, one past the last one
+  double scalar = 0;                    ///< time of the scalar unit
+  double scalarBusy = 0, issueBusy = 0; ///< of the scalar unit: all, and handing out instructions
   std::array<PipeState, kNumPipes> pipes;
   FlagTable<Flag> flags;
   std::vector<Signals> incoming;  ///< per peer and id
@@ -293,6 +293,7 @@ private:
   /// The scalar unit hands out one instruction.
   void issue(Core &core, double instructions = 1) {
     scalarWork(core, chip.scalarIssue * instructions);
+    core.issueBusy += chip.scalarIssue * instructions;
   }
 
   /// A full queue holds the scalar unit until its oldest instruction has started.
@@ -620,11 +621,14 @@ private:
       for (unsigned pipe = 0; pipe < kNumPipes; ++pipe)
         use[pipe].busyCycles += core.pipes[pipe].busy;
       use[index(Pipe::S)].busyCycles += core.scalarBusy;
+      (cube ? timing.aicIssueCycles : timing.aivIssueCycles) += core.issueBusy;
     }
     for (unsigned pipe = 0; pipe < kNumPipes; ++pipe) {
       timing.aic[pipe].busyCycles /= std::max(1, timing.aicCount);
       timing.aiv[pipe].busyCycles /= std::max(1, timing.aivCount);
     }
+    timing.aicIssueCycles /= std::max(1, timing.aicCount);
+    timing.aivIssueCycles /= std::max(1, timing.aivCount);
     timing.microseconds = timing.cycles / chip.clockMHz;
     const int count = timing.aicCount + timing.aivCount;
     timing.launchMicroseconds = chip.launchA + chip.launchB * count;

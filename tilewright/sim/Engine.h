@@ -90,6 +90,8 @@ struct PipeUse {
 };
 
 struct Timing {
+  /// Of the scalar unit's busy cycles, those that hand out instructions of other pipes.
+  double aicIssueCycles = 0, aivIssueCycles = 0;
   double cycles = 0;                 ///< slowest core
   double microseconds = 0;           ///< the same
   double launchMicroseconds = 0;     ///< task profile (cold)

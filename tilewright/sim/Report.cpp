@@ -124,6 +124,15 @@ LaunchReport tilewright::sim::launchReport(const Program &program, const RunResu
     if (launch.aivCount)
       launch.aivBusy[nameOf(Pipe(pipe))] = timing.aiv[pipe].busyCycles / total;
   }
+  // What the scalar unit computes, apart from what it hands out.
+  auto splitIssue = [&](std::map<std::string, double> &busy, double cycles) {
+    busy["issue"] = cycles / total;
+    busy[nameOf(Pipe::S)] -= cycles / total;
+  };
+  if (launch.aicCount)
+    splitIssue(launch.aicBusy, timing.aicIssueCycles);
+  if (launch.aivCount)
+    splitIssue(launch.aivBusy, timing.aivIssueCycles);
   launch.gmReadBytes = timing.gmReadBytes;
   launch.gmWriteBytes = timing.gmWriteBytes;
   launch.hbmBytes = timing.hbmBytes;
