@@ -28,6 +28,7 @@ from tilewright.arguments import scalar_argument
 #: The stages that may change rounding.
 ROUNDING_STAGES = (
     "tile-fold-exponents",
+    "tile-expand-functions",
     "tile-place-accumulators",
     "tile-fold-masks",
     "tile-fuse-turns",

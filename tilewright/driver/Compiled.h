@@ -25,6 +25,7 @@ struct Compiled {
   int64_t parts = 0;           ///< likewise
   bool lateStages = true;      ///< likewise
   bool fusedTurns = true;      ///< likewise
+  bool legal = true;           ///< likewise
   std::string npuText;         ///< the final module; empty while the module itself is at hand
   std::vector<to_sim::LaunchProgram> launches;
   std::vector<std::vector<LaunchOperand>> operands; ///< per launch

@@ -147,6 +147,8 @@ static std::vector<passes::PipelineOptions> waysToFit(ModuleOp module,
   // Half the rows on each vector core is the last thing that may make the tiles fit.
   if (hasProducts && !options.has("split-rows"))
     addPlain().forceSplitRows = true;
+  // Instructions that the unit lacks need no tiles for their parts.
+  add(/*keepSlots=*/false, 0).legal = false;
   return ways;
 }
 
@@ -167,6 +169,7 @@ bool Kernel::Impl::build(DiagnosticCollector &collector) {
   parts = pipeline.parts;
   lateStages = pipeline.lateStages;
   fusedTurns = pipeline.fusedTurns;
+  legal = pipeline.legal;
   return failedStage.empty() && translate();
 }
 
@@ -246,6 +249,7 @@ bool Kernel::Impl::buildOrLoad(const std::string &chipText, DiagnosticCollector 
       pipeline.parts = parts;
       pipeline.lateStages = lateStages;
       pipeline.fusedTurns = fusedTurns;
+      pipeline.legal = legal;
       diagnostics = std::move(said);
       final = nullptr;
       cacheUse = CacheUse::Hit;

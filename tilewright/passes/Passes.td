@@ -34,6 +34,20 @@ def TileFoldExponents : Pass<"tile-fold-exponents", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def TileExpandFunctions : Pass<"tile-expand-functions", "::mlir::func::FuncOp"> {
+  let summary = "write functions that the vector unit lacks as expressions of those that it has";
+  let description = [{
+    Needs: a function in the tile dialect with `tile.parallel`.
+    Guarantees: in the bodies of `tile.parallel` are no `exp2`, `log2`, `log10`, `log1p`, `tanh`, `sin`, `cos` and `tan`;
+    they are expressions of `exp`, `log`, arithmetic and roundings, in f32.
+    Rounding-changing: absolute errors are those of f32 near 1. Left out with `strict`.
+    Leaves alone: f64, and functions outside `tile.parallel`.
+
+    Example: test/passes/tile-expand-functions.mlir.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
 def TileVectorizeParallel : Pass<"tile-vectorize-parallel", "::mlir::func::FuncOp"> {
   let summary = "rewrite tile.parallel into whole-tile ops";
   let description = [{
@@ -362,6 +376,19 @@ def NpuTrimProducts : Pass<"npu-trim-products", "::mlir::func::FuncOp"> {
     Example: test/passes/npu-trim-products.mlir.
   }];
   let dependentDialects = ["::tilewright::npu::NpuDialect"];
+
+def NpuLegalize : Pass<"npu-legalize", "::mlir::func::FuncOp"> {
+  let summary = "what the vector unit lacks for an element type, of what it has";
+  let description = [{
+    Needs: a device function in the npu dialect without addresses, flags or barriers (else it is left alone).
+    Guarantees: arithmetic on bf16 and 8-bit integers, conversions that take more than a step, sums of f16, reductions of
+    magnitudes and reductions that go on with what the destination holds are instructions that HIVM has, with tiles
+    of their own between them; results are the same bits.
+    Leaves alone: 64-bit elements, unsigned integers, functions of f32 that the unit has no instruction for.
+
+    Example: test/passes/npu-legalize.mlir.
+  }];
+  let dependentDialects = ["::tilewright::npu::NpuDialect", "::mlir::arith::ArithDialect"];
 }
 
 def NpuPlanMemory : Pass<"npu-plan-memory", "::mlir::ModuleOp"> {

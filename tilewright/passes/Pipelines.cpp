@@ -35,6 +35,8 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
   onFunctions("tile-separate-views", [] { return createTileSeparateViews(); });
   if (options.has("exponents") && !options.strict)
     onFunctions("tile-fold-exponents", [] { return createTileFoldExponents(); });
+  if (!options.strict)
+    onFunctions("tile-expand-functions", [] { return createTileExpandFunctions(); });
   onFunctions("tile-vectorize-parallel", [plain = !options.has("vectorize")] {
     return createTileVectorizeParallel(TileVectorizeParallelOptions{plain});
   });
@@ -93,6 +95,8 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
   onModule("loop-invariant-code-motion", [] { return createLoopInvariantCodeMotionPass(); });
   onModule("cse", [] { return createCSEPass(); });
   onFunctions("npu-trim-products", [] { return createNpuTrimProducts(); });
+  if (options.legal)
+    onFunctions("npu-legalize", [] { return createNpuLegalize(); });
   onModule("npu-plan-memory", [chip = options.chip, keepSlots = options.keepSlots] {
     return createNpuPlanMemory(NpuPlanMemoryOptions{chip, keepSlots});
   });

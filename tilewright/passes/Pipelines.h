@@ -25,6 +25,7 @@ struct PipelineOptions {
   bool keepSlots = false; ///< fail rather than take the second slot from a tile in UB
   bool lateStages = true; ///< false: what tile-skew-stages keeps for late stages does not fit
   bool fusedTurns = true; ///< false: the tiles of tile-fuse-turns do not fit
+  bool legal = true;      ///< false: the tiles of npu-legalize do not fit
 
   bool has(llvm::StringRef stage) const {
     bool wanted =
@@ -46,7 +47,8 @@ const std::vector<std::string> &switchNames();
 
 /// The only ordered list of passes: from tile as built to npu, planned and synchronised, which is
 /// what is simulated and exported. Everything keeps the interpreter's result bit for bit but
-/// tile-fold-exponents, tile-place-accumulators, tile-fold-masks and tile-fuse-turns.
+/// tile-fold-exponents, tile-expand-functions, tile-place-accumulators, tile-fold-masks and
+/// tile-fuse-turns.
 std::vector<Stage> stagesFor(const PipelineOptions &options);
 
 /// Registers the whole path as `--tilewright-pipeline`, with `disable=` a list of switchNames().

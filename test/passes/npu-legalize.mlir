@@ -1,0 +1,95 @@
+// RUN: tilewright-opt %s --pass-pipeline="builtin.module(func.func(npu-legalize))" | FileCheck %s
+
+!half = memref<8x32xf16, #npu.space<ub>>
+!wide = memref<8x32xbf16, #npu.space<ub>>
+!byte = memref<8x32xi8, #npu.space<ub>>
+!word = memref<8x32xi32, #npu.space<ub>>
+!float = memref<8x32xf32, #npu.space<ub>>
+!column = memref<8xf16, #npu.space<ub>>
+!sums = memref<8xf32, #npu.space<ub>>
+!one = memref<1xf32, #npu.space<ub>>
+
+// CHECK-LABEL: func.func @arithmetic
+func.func @arithmetic() attributes {npu.core = #npu.core<aiv>} {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c32 = arith.constant 32 : index
+  %s = arith.constant 2.0 : bf16
+  %a = npu.alloc "a" : !wide
+  %b = npu.alloc "b" : !byte
+  // CHECK: npu.elementwise <cast> (%[[X:[a-z_.0-9]+]][{{.*}} : memref<8x32xf32, #npu.space<ub>>, %a
+  // CHECK: arith.extf
+  // CHECK: npu.elementwise <mul> (%[[Y:[a-z_.0-9]+]][{{.*}} : memref<8x32xf32, #npu.space<ub>>, %[[X]]
+  // CHECK-SAME: scalar {{.*}} : f32
+  // CHECK: npu.elementwise <cast> (%a{{.*}}, %[[Y]]
+  npu.elementwise <mul> (%a[%c0, %c0] [%c8, %c32] : !wide, %a[%c0, %c0] [%c8, %c32] : !wide) scalar %s : bf16 {maps = [array<i64: 0, 1>, array<i64: 0, 1>]}
+  // Eight bits: in sixteen, wrapped.
+  // CHECK-COUNT-1: npu.elementwise <cast>
+  // CHECK: npu.elementwise <add> {{.*}} : memref<8x32xi16, #npu.space<ub>>
+  // CHECK: npu.elementwise <shl>
+  // CHECK: npu.elementwise <shr>
+  // CHECK: npu.elementwise <cast> (%[[F:[a-z_.0-9]+]][{{.*}} : memref<8x32xf16
+  // CHECK: npu.elementwise <cast> (%b[{{.*}}, %[[F]][
+  npu.elementwise <add> (%b[%c0, %c0] [%c8, %c32] : !byte, %b[%c0, %c0] [%c8, %c32] : !byte, %b[%c0, %c0] [%c8, %c32] : !byte) {maps = [array<i64: 0, 1>, array<i64: 0, 1>, array<i64: 0, 1>]}
+  return
+}
+
+// CHECK-LABEL: func.func @conversions
+func.func @conversions() attributes {npu.core = #npu.core<aiv>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c32 = arith.constant 32 : index
+  %a = npu.alloc "a" : !word
+  %b = npu.alloc "b" : !half
+  // CHECK: npu.iota (%[[N:[a-z_.0-9]+]][{{.*}} : memref<8x32xi32, #npu.space<ub>>) from
+  // CHECK: npu.elementwise <cast> (%[[M:[a-z_.0-9]+]][{{.*}} : memref<8x32xf32, #npu.space<ub>>, %[[N]]
+  // CHECK: npu.elementwise <cast> (%b{{.*}}, %[[M]]
+  npu.iota (%b[%c0, %c0] [%c8, %c32] : !half) from %c0 by (%c32, %c1)
+  // CHECK: npu.elementwise <cast> (%[[W:[a-z_.0-9]+]][{{.*}} : memref<8x32xf32, #npu.space<ub>>, %a
+  // CHECK: npu.elementwise <cast> (%b{{.*}}, %[[W]]
+  npu.elementwise <cast> (%b[%c0, %c0] [%c8, %c32] : !half, %a[%c0, %c0] [%c8, %c32] : !word) {maps = [array<i64: 0, 1>, array<i64: 0, 1>]}
+  return
+}
+
+// CHECK-LABEL: func.func @reductions
+func.func @reductions() attributes {npu.core = #npu.core<aiv>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c32 = arith.constant 32 : index
+  %a = npu.alloc "a" : !half
+  %b = npu.alloc "b" : !column
+  %c = npu.alloc "c" : !float
+  %d = npu.alloc "d" : !sums
+  %e = npu.alloc "e" : !one
+  // Sums of f16 are kept in f32.
+  // CHECK: npu.elementwise <cast> {{.*}}xf32, #npu.space<ub>>, %a
+  // CHECK: npu.reduce <sum> {{.*}}xf32
+  // CHECK: npu.elementwise <cast> (%b
+  npu.reduce <sum> (%b[%c0] [%c8] : !column, %a[%c0, %c0] [%c8, %c32] : !half) dims = [1] {dst_map = array<i64: 0>}
+  // CHECK: npu.elementwise <abs>
+  // CHECK: npu.reduce <max> (%[[T:[a-z_.0-9]+]][
+  // CHECK: npu.elementwise <maxnum> (%d{{.*}}, %d{{.*}}, %[[T]]
+  npu.reduce <absmax> (%d[%c0] [%c8] : !sums, %c[%c0, %c0] [%c8, %c32] : !float) dims = [1] {dst_map = array<i64: 0>, accumulate}
+  // One dimension after the other, the last one first.
+  // CHECK: npu.reduce <sum> (%[[R:[a-z_.0-9]+]][{{.*}} : memref<8x1xf32, #npu.space<ub>>, %c{{.*}} dims = [1]
+  // CHECK: npu.reduce <sum> (%e{{.*}}, %[[R]]{{.*}} dims = [0
+  npu.reduce <sum> (%e[%c0] [%c1] : !one, %c[%c0, %c0] [%c8, %c32] : !float) dims = [0, 1] {dst_map = array<i64: -1>}
+  // CHECK: npu.reduce <max> (%b{{.*}}, %a
+  npu.reduce <max> (%b[%c0] [%c8] : !column, %a[%c0, %c0] [%c8, %c32] : !half) dims = [1] {dst_map = array<i64: 0>}
+  return
+}
+
+// Where the author orders the pipes, all stays.
+// CHECK-LABEL: func.func @ordered
+// CHECK-NOT: npu.elementwise <cast>
+func.func @ordered() attributes {npu.core = #npu.core<aiv>} {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c32 = arith.constant 32 : index
+  %a = npu.alloc "a" : !wide
+  npu.barrier <V>
+  npu.elementwise <neg> (%a[%c0, %c0] [%c8, %c32] : !wide, %a[%c0, %c0] [%c8, %c32] : !wide) {maps = [array<i64: 0, 1>, array<i64: 0, 1>]}
+  return
+}

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// npu-legalize: what the vector unit lacks for an element type, made of what it has.
+
+#include "tilewright/npu/NpuOps.h"
+#include "tilewright/passes/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tilewright::passes {
+#define GEN_PASS_DEF_NPULEGALIZE
+#include "tilewright/passes/Passes.h.inc"
+} // namespace tilewright::passes
+
+using namespace mlir;
+using namespace tilewright;
+
+namespace {
+
+bool isBetween(Fn fn, Fn first, Fn last) { return int(fn) >= int(first) && int(fn) <= int(last); }
+
+bool isWide(Type type) { return type.isIndex() || type.getIntOrFloatBitWidth() > 32; }
+
+/// An operand of a box op. `map`: the dimension of the domain that each of its dimensions follows.
+struct Operand {
+  Value buffer;
+  SmallVector<Value> offsets, sizes;
+  SmallVector<int64_t> map;
+
+  bool isSame(const Operand &other) const {
+    return buffer == other.buffer && offsets == other.offsets && sizes == other.sizes &&
+           map == other.map;
+  }
+  Type element() const { return cast<MemRefType>(buffer.getType()).getElementType(); }
+};
+
+/// Replaces the ops of one function. Every step of a replacement is one that the unit has; results
+/// are bit for bit those of the op that was there.
+class Legalizer {
+public:
+  explicit Legalizer(func::FuncOp function) : function(function), builder(function.getContext()) {}
+
+  void run() {
+    SmallVector<Operation *> ops;
+    function.walk([&](Operation *op) {
+      if (isa<npu::ElementwiseOp, npu::ReduceOp, npu::IotaOp>(op))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      builder.setInsertionPoint(op);
+      loc = op->getLoc();
+      bool done = false;
+      if (auto elementwise = dyn_cast<npu::ElementwiseOp>(op))
+        done = this->elementwise(elementwise);
+      else if (auto iota = dyn_cast<npu::IotaOp>(op))
+        done = count(iota);
+      else
+        done = reduce(cast<npu::ReduceOp>(op));
+      if (done)
+        op->erase();
+    }
+  }
+
+private:
+  func::FuncOp function;
+  OpBuilder builder;
+  Location loc = builder.getUnknownLoc();
+
+  Type f16() { return builder.getF16Type(); }
+  Type f32() { return builder.getF32Type(); }
+
+  static Operand operandOf(const Box &box, ArrayRef<int64_t> map) {
+    return {box.buffer, SmallVector<Value>(box.offsets), SmallVector<Value>(box.sizes),
+            SmallVector<int64_t>(map)};
+  }
+
+  /// A tile of its own for the elements of a box.
+  Operand temporary(Type element, const Operand &like) {
+    SmallVector<int64_t> shape(cast<MemRefType>(like.buffer.getType()).getShape());
+    for (auto [extent, size] : llvm::zip_equal(shape, like.sizes))
+      extent = constantOf(size).value_or(extent);
+    auto space = npu::SpaceAttr::get(builder.getContext(), npu::Space::UB);
+    OpBuilder top = OpBuilder::atBlockBegin(&function.front());
+    auto alloc = top.create<npu::AllocOp>(
+        loc, MemRefType::get(shape, element, AffineMap(), space),
+        builder.getStringAttr(npu::nameOf(like.buffer) + ".part"), builder.getI64IntegerAttr(1),
+        IntegerAttr(), UnitAttr());
+    Value zero = builder.create<arith::ConstantIndexOp>(loc, 0);
+    return {alloc.getResult(), SmallVector<Value>(like.sizes.size(), zero), like.sizes, like.map};
+  }
+
+  void create(Fn fn, const Operand &dst, ArrayRef<Operand> sources, Value scalar = {},
+              bool scalarFirst = false, Round round = Round::Rint) {
+    SmallVector<Value> buffers, offsets, sizes;
+    SmallVector<Attribute> maps;
+    auto add = [&](const Operand &operand) {
+      buffers.push_back(operand.buffer);
+      llvm::append_range(offsets, operand.offsets);
+      llvm::append_range(sizes, operand.sizes);
+      maps.push_back(builder.getDenseI64ArrayAttr(operand.map));
+    };
+    add(dst);
+    llvm::for_each(sources, add);
+    MLIRContext *context = builder.getContext();
+    builder.create<npu::ElementwiseOp>(
+        loc, buffers, offsets, sizes, scalar, npu::FnAttr::get(context, fn),
+        builder.getArrayAttr(maps), scalarFirst ? builder.getUnitAttr() : UnitAttr(),
+        npu::RoundAttr::get(context, round));
+  }
+
+  /// The type between two that the unit does not convert in one step; null where it does, or where
+  /// no way gives the same bits.
+  Type between(Type from, Type to, bool &wraps) {
+    unsigned a = from.getIntOrFloatBitWidth(), b = to.getIntOrFloatBitWidth();
+    bool isNarrow = from.isF16() || from.isBF16(), toNarrow = to.isF16() || to.isBF16();
+    if (isWide(from) || isWide(to) || to.isInteger(1) || from == to)
+      return {};
+    if (from.isInteger(1))
+      return to.isF32() ? f16() : Type();
+    if (isa<IntegerType>(from) && isa<IntegerType>(to)) {
+      wraps = b < a && !to.isUnsignedInteger() && !from.isUnsignedInteger();
+      return {};
+    }
+    if (isa<IntegerType>(from)) {
+      if (a == 8)
+        return to.isF32() ? f16() : to.isBF16() ? f32() : Type();
+      return toNarrow && !(a == 16 && to.isF16()) && !from.isUnsignedInteger() ? f32() : Type();
+    }
+    if (isa<IntegerType>(to))
+      return from.isBF16() && b == 16 ? f32() : Type();
+    return isNarrow && toNarrow ? f32() : Type();
+  }
+
+  /// dst = src, converted; false if one instruction does that.
+  bool convert(const Operand &dst, const Operand &src, Round round) {
+    bool wraps = false;
+    if (Type middle = between(src.element(), dst.element(), wraps)) {
+      Operand step = temporary(middle, src);
+      convertOrCreate(step, src, Round::Rint);
+      convertOrCreate(dst, step, round);
+      return true;
+    }
+    if (wraps)
+      wrap(dst, src);
+    return wraps;
+  }
+
+  void convertOrCreate(const Operand &dst, const Operand &src, Round round) {
+    if (!convert(dst, src, round))
+      create(Fn::Cast, dst, src, {}, false, round);
+  }
+
+  /// To a narrower integer: shifts keep the low bits with their sign, after which every step is
+  /// exact.
+  void wrap(const Operand &dst, const Operand &src) {
+    unsigned from = src.element().getIntOrFloatBitWidth();
+    unsigned to = dst.element().getIntOrFloatBitWidth();
+    Operand low = temporary(src.element(), src);
+    Value by = builder.create<arith::ConstantIntOp>(loc, from - to, from);
+    create(Fn::Shl, low, src, by);
+    create(Fn::Shr, low, low, by);
+    if (from == 32 && to == 8) {
+      Operand half = temporary(builder.getIntegerType(16), src);
+      create(Fn::Cast, half, low);
+      low = half;
+    }
+    if (to == 16)
+      return create(Fn::Cast, dst, low);
+    Operand step = temporary(f16(), src);
+    create(Fn::Cast, step, low);
+    create(Fn::Cast, dst, step);
+  }
+
+  /// The operand with elements of a type that holds all its values.
+  Operand widened(const Operand &src, Type element) {
+    if (src.element() == element)
+      return src;
+    Operand result = temporary(element, src);
+    convertOrCreate(result, src, Round::Rint);
+    return result;
+  }
+  Value widened(Value scalar, Type element, bool isUnsigned) {
+    if (!scalar || scalar.getType() == element)
+      return scalar;
+    if (isa<FloatType>(scalar.getType()))
+      return builder.create<arith::ExtFOp>(loc, element, scalar);
+    if (isa<FloatType>(element))
+      return isUnsigned ? builder.create<arith::UIToFPOp>(loc, element, scalar).getResult()
+                        : builder.create<arith::SIToFPOp>(loc, element, scalar).getResult();
+    return isUnsigned ? builder.create<arith::ExtUIOp>(loc, element, scalar).getResult()
+                      : builder.create<arith::ExtSIOp>(loc, element, scalar).getResult();
+  }
+
+  /// The type in which the unit computes `fn` on elements of `type`; null where that is the type
+  /// itself, or nothing gives the same bits.
+  Type computedIn(Fn fn, Type type) {
+    bool rounds = isBetween(fn, Fn::Floor, Fn::Rint);
+    if (type.isBF16() || (type.isF16() && rounds))
+      return isBetween(fn, Fn::Copy, Fn::Bitcast) || fn == Fn::Select ? Type() : f32();
+    if (!type.isSignlessInteger(8))
+      return {};
+    if (isBetween(fn, Fn::EQ, Fn::GE))
+      return f16(); // exact
+    bool isKnown = llvm::is_contained({Fn::Neg, Fn::Abs, Fn::Add, Fn::Sub, Fn::Mul, Fn::Max,
+                                       Fn::Min, Fn::MaxNum, Fn::MinNum},
+                                      fn);
+    return isKnown ? builder.getIntegerType(16) : Type();
+  }
+
+  bool elementwise(npu::ElementwiseOp op) {
+    Fn fn = op.getFn();
+    Operand dst = operandOf(op.getBox(0), op.getMap(0));
+    SmallVector<Operand> sources;
+    for (unsigned index = 1; index < op.getNumBoxes(); ++index)
+      sources.push_back(operandOf(op.getBox(index), op.getMap(index)));
+    Value scalar = op.getScalar();
+    if (fn == Fn::Cast)
+      return !sources.empty() && convert(dst, sources.front(), op.getRound());
+    if (sources.empty())
+      return false;
+    Type type = sources.front().element();
+    if (fn == Fn::IsNan) { // unlike itself
+      Operand number = widened(sources.front(), type.isBF16() ? f32() : type);
+      create(Fn::NE, dst, {number, number});
+      return true;
+    }
+    Type wide = computedIn(fn, type);
+    bool isNeg = fn == Fn::Neg && !isWide(type);
+    if (!wide && !isNeg)
+      return false;
+    if (!wide)
+      wide = type;
+    bool isSquare = sources.size() == 2 && sources[0].isSame(sources[1]);
+    sources.front() = widened(sources.front(), wide);
+    for (Operand &source : MutableArrayRef(sources).drop_front())
+      source = isSquare ? sources.front() : widened(source, wide);
+    scalar = widened(scalar, wide, type.isUnsignedInteger());
+    if (isNeg) {
+      fn = Fn::Mul;
+      TypedAttr minus = isa<FloatType>(wide) ? TypedAttr(builder.getFloatAttr(wide, -1))
+                                             : TypedAttr(builder.getIntegerAttr(wide, -1));
+      scalar = builder.create<arith::ConstantOp>(loc, minus);
+    }
+    bool isDirect = dst.element() == wide || isBetween(fn, Fn::EQ, Fn::GE);
+    Operand result = isDirect ? dst : temporary(wide, dst);
+    create(fn, result, sources, scalar, op.getScalarFirst(), op.getRound());
+    if (!isDirect)
+      convertOrCreate(dst, result, Round::Rint);
+    return true;
+  }
+
+  /// Numbers of 32 bits, converted.
+  bool count(npu::IotaOp op) {
+    Box box = op.getBox(0);
+    auto rank = int64_t(box.sizes.size());
+    Operand dst = operandOf(box, llvm::to_vector(llvm::seq<int64_t>(0, rank)));
+    Type element = dst.element();
+    if (isWide(element) || element.isInteger(32) || element.isUnsignedInteger())
+      return false;
+    Operand numbers = temporary(builder.getI32Type(), dst);
+    builder.create<npu::IotaOp>(loc, numbers.buffer, numbers.offsets, numbers.sizes, op.getStart(),
+                                op.getSteps());
+    convertOrCreate(dst, numbers, Round::Rint);
+    return true;
+  }
+
+  /// Sizes of elements first, then their sum or maximum, in the type in which it is kept; then, if
+  /// the destination goes on, that with what it held.
+  bool reduce(npu::ReduceOp op) {
+    Box to = op.getBox(0), from = op.getBox(1);
+    ReduceKind kind = op.getKind();
+    auto rank = int64_t(staticSizes(from).size());
+    Operand src = operandOf(from, llvm::to_vector(llvm::seq<int64_t>(0, rank)));
+    Operand dst = operandOf(to, llvm::to_vector(llvm::seq<int64_t>(0, to.sizes.size())));
+    Type type = src.element(), element = dst.element();
+    if (isWide(type) || isWide(element) || type.isUnsignedInteger() || type.isInteger(1) ||
+        element != type)
+      return false;
+    bool isAbs = kind == ReduceKind::AbsSum || kind == ReduceKind::AbsMax;
+    bool sums = kind == ReduceKind::Sum || kind == ReduceKind::AbsSum || kind == ReduceKind::Prod;
+    Type wide = type.isBF16() || (type.isF16() && sums) ? f32() : type;
+    if (isa<IntegerType>(type) && type.getIntOrFloatBitWidth() < 16)
+      wide = builder.getI32Type();
+    SmallVector<int64_t> sizes = staticSizes(from);
+    SmallVector<int64_t> dims; // from the last one outward, as their order is
+    for (int64_t dim : llvm::reverse(llvm::seq<int64_t>(0, rank)))
+      if (sizes[dim] != 1 && llvm::is_contained(op.getDims(), dim))
+        dims.push_back(dim);
+    if (!isAbs && wide == type && !op.getAccumulate() && dims.size() == 1)
+      return false;
+    Operand in = widened(src, wide);
+    if (isAbs) {
+      Operand positive = temporary(wide, src);
+      create(Fn::Abs, positive, in);
+      in = positive;
+      kind = kind == ReduceKind::AbsSum ? ReduceKind::Sum : ReduceKind::Max;
+    }
+    bool isDirect = wide == element && !op.getAccumulate();
+    Operand out = isDirect ? dst : temporary(wide, dst);
+    while (dims.size() > 1) {
+      Operand rest = in;
+      rest.sizes[dims.front()] = builder.create<arith::ConstantIndexOp>(loc, 1);
+      rest = temporary(wide, rest);
+      SmallVector<int64_t> map(rest.map);
+      map[dims.front()] = -1;
+      reduceInto(kind, rest, in, dims.front(), map);
+      in = rest;
+      dims.erase(dims.begin());
+    }
+    if (dims.empty())
+      copyOver(op, out, in);
+    else
+      reduceInto(kind, out, in, op.getDims(), op.getDstMap());
+    if (isDirect)
+      return true;
+    if (!op.getAccumulate()) {
+      convertOrCreate(dst, out, Round::Rint);
+      return true;
+    }
+    Operand sum = wide == element ? dst : out;
+    create(combinationOf(kind), sum, {widened(dst, wide), out});
+    if (wide != element)
+      convertOrCreate(dst, sum, Round::Rint);
+    return true;
+  }
+
+  void reduceInto(ReduceKind kind, const Operand &dst, const Operand &src, ArrayRef<int64_t> dims,
+                  ArrayRef<int64_t> map) {
+    SmallVector<Value> offsets(dst.offsets), sizes(dst.sizes);
+    llvm::append_range(offsets, src.offsets);
+    llvm::append_range(sizes, src.sizes);
+    builder.create<npu::ReduceOp>(loc, ValueRange{dst.buffer, src.buffer}, offsets, sizes, kind,
+                                  dims, map, /*accumulate=*/false);
+  }
+
+  /// A reduction of nothing but single elements.
+  void copyOver(npu::ReduceOp op, const Operand &out, Operand in) {
+    in.map.assign(in.sizes.size(), -1);
+    for (auto [dim, follows] : llvm::enumerate(op.getDstMap()))
+      if (follows >= 0)
+        in.map[follows] = int64_t(dim);
+    create(Fn::Copy, out, in);
+  }
+
+  static Fn combinationOf(ReduceKind kind) {
+    switch (kind) {
+    case ReduceKind::Max:
+    case ReduceKind::AbsMax:
+      return Fn::MaxNum;
+    case ReduceKind::Min:
+      return Fn::MinNum;
+    case ReduceKind::Prod:
+      return Fn::Mul;
+    case ReduceKind::And:
+      return Fn::And;
+    case ReduceKind::Or:
+      return Fn::Or;
+    case ReduceKind::Xor:
+      return Fn::Xor;
+    case ReduceKind::Sum:
+    case ReduceKind::AbsSum:
+      break;
+    }
+    return Fn::Add;
+  }
+};
+
+struct NpuLegalize : passes::impl::NpuLegalizeBase<NpuLegalize> {
+  /// Where the author orders the pipes, there is no place for more instructions.
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (!function->hasAttr(npu::kCoreAttr) || function->hasAttr(npu::kManualSyncAttr))
+      return;
+    WalkResult isOrdered = function.walk([](Operation *op) {
+      return isa<npu::SetFlagOp, npu::WaitFlagOp, npu::BarrierOp>(op) ? WalkResult::interrupt()
+                                                                      : WalkResult::advance();
+    });
+    if (!isOrdered.wasInterrupted())
+      Legalizer(function).run();
+  }
+};
+
+} // namespace
