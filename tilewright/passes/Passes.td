@@ -376,6 +376,7 @@ def NpuTrimProducts : Pass<"npu-trim-products", "::mlir::func::FuncOp"> {
     Example: test/passes/npu-trim-products.mlir.
   }];
   let dependentDialects = ["::tilewright::npu::NpuDialect"];
+}
 
 def NpuLegalize : Pass<"npu-legalize", "::mlir::func::FuncOp"> {
   let summary = "what the vector unit lacks for an element type, of what it has";
