@@ -5,7 +5,8 @@
 - the interpreter's result of the kernel as built agrees with the NumPy reference,
 - a stage that may not change rounding leaves the interpreter's result as it was,
 - the simulator gives the same bits as the interpreter after the last tile stage,
-- the checker of the simulator finds nothing, and
+- the checker of the simulator finds nothing,
+- programs of a sample are the same when they are read from their text and from HIVM text, and
 - nothing changes when instructions take effect out of program order, for several seeds,
 each with all stages on and in the plain form of every stage (level 0).
 
@@ -23,6 +24,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+import identities
 from tilewright.arguments import scalar_argument
 
 #: The stages that may change rounding.
@@ -259,10 +261,24 @@ def check_program(
         before = last
     simulated = program.good(check=True)
     same_bits(last, simulated, f"{what}: simulator against interpreter")
+    if identities.is_chosen(program.kernel.core.text("npu")):
+        through_text(program, simulated, what)
     for seed in range(seed_count() if seeds is None else seeds):
         delayed = program.good(delay_seed=seed)
         same_bits(simulated, delayed, f"{what}: delay seed {seed}")
     return simulated
+
+
+def through_text(program: Program, simulated: Outcome, what: str) -> None:
+    """The program that is read from its text, and from HIVM text, gives the same bits."""
+    kernel, arguments = program.kernel, program._arguments
+    tensors, cycles, found = identities.through_npu(kernel, arguments)
+    same_bits(simulated, Outcome(tensors, simulated.report), f"{what}: read from its text")
+    if cycles != found:
+        raise Mismatch(f"{what}: read from its text it takes {found} cycles, not {cycles}")
+    read = identities.through_hivm(kernel, arguments)
+    if read is not None:
+        same_bits(simulated, Outcome(read, simulated.report), f"{what}: read from HIVM text")
 
 
 def randn(shape: Sequence[int] | int, dtype: Any = np.float16, seed: int = 0) -> np.ndarray:
