@@ -58,9 +58,10 @@ void describe(Archive &archive, T &value) {
 template <class Archive, class T>
   requires Described<T, Compiled>
 void describe(Archive &archive, T &value) {
-  auto &[forceSplitRows, parts, lateStages, fusedTurns, legal, npuText, launches, operands, remarks] =
-      value;
-  archive(forceSplitRows, parts, lateStages, fusedTurns, legal, npuText, launches, operands, remarks);
+  auto &[forceSplitRows, parts, lateStages, fusedTurns, legal, npuText, launches, operands,
+         remarks] = value;
+  archive(forceSplitRows, parts, lateStages, fusedTurns, legal, npuText, launches, operands,
+          remarks);
 }
 
 std::string pack(const Compiled &compiled, const std::vector<Diagnostic> &diagnostics) {

@@ -82,10 +82,9 @@ private:
       extent = constantOf(size).value_or(extent);
     auto space = npu::SpaceAttr::get(builder.getContext(), npu::Space::UB);
     OpBuilder top = OpBuilder::atBlockBegin(&function.front());
-    auto alloc = top.create<npu::AllocOp>(
-        loc, MemRefType::get(shape, element, AffineMap(), space),
-        builder.getStringAttr(npu::nameOf(like.buffer) + ".part"), builder.getI64IntegerAttr(1),
-        IntegerAttr(), UnitAttr());
+    auto alloc = top.create<npu::AllocOp>(loc, MemRefType::get(shape, element, AffineMap(), space),
+                                          builder.getStringAttr(npu::nameOf(like.buffer) + ".part"),
+                                          builder.getI64IntegerAttr(1), IntegerAttr(), UnitAttr());
     Value zero = builder.create<arith::ConstantIndexOp>(loc, 0);
     return {alloc.getResult(), SmallVector<Value>(like.sizes.size(), zero), like.sizes, like.map};
   }
@@ -103,10 +102,10 @@ private:
     add(dst);
     llvm::for_each(sources, add);
     MLIRContext *context = builder.getContext();
-    builder.create<npu::ElementwiseOp>(
-        loc, buffers, offsets, sizes, scalar, npu::FnAttr::get(context, fn),
-        builder.getArrayAttr(maps), scalarFirst ? builder.getUnitAttr() : UnitAttr(),
-        npu::RoundAttr::get(context, round));
+    builder.create<npu::ElementwiseOp>(loc, buffers, offsets, sizes, scalar,
+                                       npu::FnAttr::get(context, fn), builder.getArrayAttr(maps),
+                                       scalarFirst ? builder.getUnitAttr() : UnitAttr(),
+                                       npu::RoundAttr::get(context, round));
   }
 
   /// The type between two that the unit does not convert in one step; null where it does, or where
@@ -202,9 +201,9 @@ private:
       return {};
     if (isBetween(fn, Fn::EQ, Fn::GE))
       return f16(); // exact
-    bool isKnown = llvm::is_contained({Fn::Neg, Fn::Abs, Fn::Add, Fn::Sub, Fn::Mul, Fn::Max,
-                                       Fn::Min, Fn::MaxNum, Fn::MinNum},
-                                      fn);
+    bool isKnown = llvm::is_contained(
+        {Fn::Neg, Fn::Abs, Fn::Add, Fn::Sub, Fn::Mul, Fn::Max, Fn::Min, Fn::MaxNum, Fn::MinNum},
+        fn);
     return isKnown ? builder.getIntegerType(16) : Type();
   }
 
