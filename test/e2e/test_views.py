@@ -484,3 +484,21 @@ def test_views_of_other_sizes_are_refused():
 
     with pytest.raises(ValueError, match="has another number of bits"):
         kernel(np.zeros(8, np.float16))
+
+
+def test_a_view_of_a_view_is_one_of_the_memory():
+    @tilelang.jit
+    def kernel(G):
+        M, N = T.const("M, N")
+        G: T.Tensor((M, N), T.float32)
+        O = T.empty((M, N), T.int32)
+        with T.Kernel(1, threads=128):
+            bits = T.alloc_shared((M, N), T.float32)
+            halves = T.view(bits, (M, 2 * N), T.float16)
+            words = T.view(halves, (M, N), T.int32)
+            T.copy(G, bits)
+            T.copy(words, O)
+        return O
+
+    with pytest.raises(tilelang.errors.CompileError, match="bits of a tile stay within one type"):
+        kernel(np.zeros((8, 16), np.float32))

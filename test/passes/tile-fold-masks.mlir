@@ -261,7 +261,7 @@ func.func @mask_changes(%A: memref<32x16xf16> {tile.name = "A"}, %B: memref<16x3
 }
 
 // One row for all, as behind the end of a tensor: added as it is.
-// REMARK: [tile-fold-masks] applied: 'row' is added to the product row by row
+// REMARK: [tile-fold-masks] applied: 'row' is added row by row
 // CHECK-LABEL: func.func @row_of_a_mask(
 // CHECK-NOT: tile.elementwise <copy>
 // CHECK: tile.copy (%score[{{.*}} %acc

@@ -29,6 +29,9 @@
 // REDEFINE: %{name} = loads_take_longest
 // RUN: %{same}
 
+// REDEFINE: %{name} = narrow
+// RUN: %{same}
+
 // Rows: the right operand is narrow, so that bringing it to L0 twice costs least.
 // REMARK: [tile-halve-sums] applied: 'sum' is summed in halves of 112 and 88 rows
 // CHECK-LABEL: func.func @rows(
@@ -235,6 +238,36 @@ func.func @loads_take_longest(%A: memref<32x256xf16, #tile.scope<global>>, %B: m
       tile.gemm (%sum[%c0, %c0] [%cm, %cn] : memref<32x800xf32, #tile.scope<l0c>>, %a[%c0, %c0] [%cm, %ck] : memref<32x256xf16, #tile.scope<l1>>, %b[%c0, %c0] [%ck, %cn] : memref<256x800xf16, #tile.scope<l1>>) init %first
       %place = arith.muli %t, %cm : index
       tile.copy (%C[%place, %c0] [%cm, %cn] : memref<64x800xf32, #tile.scope<global>>, %sum[%c0, %c0] [%cm, %cn] : memref<32x800xf32, #tile.scope<l0c>>)
+    }
+  }
+  return
+}
+
+// Along the last dimension of an operand of bytes, a half begins at a multiple of 32: 208 is none.
+// REMARK: [tile-halve-sums] applied: 'sum' is summed in halves of 224 and 192 columns
+// CHECK-LABEL: func.func @narrow(
+// CHECK: tile.gemm (%sum.1[{{.*}} %b[%c0, %c0] [%c128{{.*}}, %c224
+// CHECK: tile.gemm (%sum.2[{{.*}} %b[%c0, %c224{{.*}}] [%c128{{.*}}, %c192
+func.func @narrow(%A: memref<64x128xi8, #tile.scope<global>>, %B: memref<512x416xi8, #tile.scope<global>>, %C: memref<256x416xi32, #tile.scope<global>> {tile.output}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %ck = arith.constant 128 : index
+  %cm = arith.constant 64 : index
+  %cn = arith.constant 416 : index
+  %turns = arith.constant 4 : index
+  %inner = arith.constant 1 : index
+  tile.launch (%bx) in (%c1) {
+    %a = tile.alloc "a" : memref<64x128xi8, #tile.scope<l1>>
+    %b = tile.alloc "b" : memref<128x416xi8, #tile.scope<l1>>
+    %sum = tile.alloc "sum" : memref<64x416xi32, #tile.scope<l0c>>
+    tile.copy (%a[%c0, %c0] [%cm, %ck] : memref<64x128xi8, #tile.scope<l1>>, %A[%c0, %c0] [%cm, %ck] : memref<64x128xi8, #tile.scope<global>>)
+    scf.for %t = %c0 to %turns step %c1 {
+      %row = arith.muli %t, %ck : index
+      %first = arith.constant true
+      tile.copy (%b[%c0, %c0] [%ck, %cn] : memref<128x416xi8, #tile.scope<l1>>, %B[%row, %c0] [%ck, %cn] : memref<512x416xi8, #tile.scope<global>>)
+      tile.gemm (%sum[%c0, %c0] [%cm, %cn] : memref<64x416xi32, #tile.scope<l0c>>, %a[%c0, %c0] [%cm, %ck] : memref<64x128xi8, #tile.scope<l1>>, %b[%c0, %c0] [%ck, %cn] : memref<128x416xi8, #tile.scope<l1>>) init %first
+      %place = arith.muli %t, %cm : index
+      tile.copy (%C[%place, %c0] [%cm, %cn] : memref<256x416xi32, #tile.scope<global>>, %sum[%c0, %c0] [%cm, %cn] : memref<64x416xi32, #tile.scope<l0c>>)
     }
   }
   return

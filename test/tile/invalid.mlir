@@ -381,3 +381,16 @@ func.func @view_elsewhere() {
   }
   return
 }
+
+// -----
+
+func.func @view_of_a_view() {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) {
+    %A = tile.alloc "A" : memref<8xf32, #tile.scope<shared>>
+    %V = tile.view "V" %A : memref<8xf32, #tile.scope<shared>> to memref<16xf16, #tile.scope<shared>>
+    // expected-error@+1 {{views a view; name the memory itself}}
+    %W = tile.view "W" %V : memref<16xf16, #tile.scope<shared>> to memref<8xi32, #tile.scope<shared>>
+  }
+  return
+}

@@ -240,6 +240,8 @@ Buffer KernelBuilder::viewTile(const Buffer &tile, DType type, const std::vector
   Impl &b = *impl;
   b.requireLaunch("T.view of a tile stands");
   mlir::Value base = b.raw(tile);
+  if (auto view = base.getDefiningOp<tile::ViewOp>()) // a view of a view is one of its memory
+    base = view.getBase();
   auto memref = MemRefType::Builder(cast<MemRefType>(base.getType()))
                     .setShape(shape)
                     .setElementType(b.elementType(type));

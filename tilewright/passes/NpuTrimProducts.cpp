@@ -6,6 +6,8 @@
 #include "tilewright/passes/PassDetails.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace tilewright::passes {
@@ -39,9 +41,61 @@ struct Factor {
   Value count;                   ///< of the rows or columns that are loaded
 };
 
+/// The innermost block that holds all accesses.
+Block *commonBlock(const Accesses &list) {
+  Block *common = list.front().first->getBlock();
+  for (auto [op, box] : list)
+    while (!common->findAncestorOpInBlock(*op))
+      common = common->getParentOp()->getBlock();
+  return common;
+}
+
+/// The count is made outside of all loops between the accesses of a sum and the block that holds
+/// them all: it is one number from the first product to the copy out.
+bool isFixedIn(Value count, const Accesses &list) {
+  Block *common = commonBlock(list);
+  Operation *maker = count.getParentBlock()->getParentOp();
+  for (auto [op, box] : list)
+    for (Operation *at = op->getParentOp(); at && at != common->getParentOp();
+         at = at->getParentOp())
+      if (isa<LoopLikeOpInterface>(at) && at->isAncestor(maker))
+        return false;
+  return true;
+}
+
+/// What `value` is in the first turns of all loops inside of `common`; none if it depends on more.
+std::optional<int64_t> atFirstTurn(Value value, Block &common) {
+  if (std::optional<int64_t> constant = constantOf(value))
+    return constant;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    bool isInside = loop && argument == loop.getInductionVar() &&
+                    common.getParentOp()->isProperAncestor(loop) &&
+                    common.findAncestorOpInBlock(*loop);
+    return isInside ? constantOf(loop.getLowerBound()) : std::nullopt;
+  }
+  Operation *op = value.getDefiningOp();
+  if (op->getNumOperands() != 2)
+    return std::nullopt;
+  std::optional<int64_t> a = atFirstTurn(op->getOperand(0), common);
+  std::optional<int64_t> b = atFirstTurn(op->getOperand(1), common);
+  if (!a || !b)
+    return std::nullopt;
+  if (isa<arith::AddIOp>(op))
+    return *a + *b;
+  if (isa<arith::MulIOp>(op))
+    return *a * *b;
+  if (isa<arith::AndIOp>(op))
+    return *a & *b;
+  auto compare = dyn_cast<arith::CmpIOp>(op);
+  if (compare && compare.getPredicate() == arith::CmpIPredicate::eq)
+    return *a == *b;
+  return std::nullopt;
+}
+
 class Trimmer {
 public:
-  explicit Trimmer(func::FuncOp function) {
+  explicit Trimmer(func::FuncOp function) : dominance(function) {
     function.walk([&](AccessInterface op) {
       for (unsigned box = 0; box < op.getNumBoxes(); ++box)
         accesses[op.getBox(box).buffer].push_back({op, box});
@@ -64,6 +118,7 @@ private:
   void trim(const Factor &factor, unsigned columns);
   void relaxFill(Value tile, ArrayRef<Factor> factors);
 
+  mutable DominanceInfo dominance;
   llvm::MapVector<Value, Accesses> accesses;
   llvm::MapVector<Value, SmallVector<Factor>> trimmed; ///< by the tile of their operand
 };
@@ -99,7 +154,15 @@ SmallVector<Factor> Trimmer::match(const Accesses &list, unsigned columns) const
     if (!load || !takesAll(sum, columns) || !takesAll(box, dim))
       return {};
     Box dst = load.getBox(0);
-    if (!startsAtZero(dst, dim) || constantOf(dst.sizes[dim]))
+    if (!startsAtZero(dst, dim) || constantOf(dst.sizes[dim]) ||
+        !dominance.properlyDominates(dst.sizes[dim], mmad) || areSame(dst.sizes[0], dst.sizes[1]))
+      return {};
+    // A sum that goes on may have more rows than its first product has cleared.
+    bool isCleared = constantOf(mmad.getInit()).value_or(0) != 0 ||
+                     (isFixedIn(dst.sizes[dim], list) &&
+                      (atFirstTurn(mmad.getInit(), *commonBlock(list)).value_or(0) != 0 ||
+                       (!factors.empty() && constantOf(mmad.getInit()))));
+    if (!isCleared)
       return {};
     factors.push_back({mmad, operand, dim, dst.sizes[dim]});
   }
@@ -126,13 +189,15 @@ void Trimmer::trim(const Factor &factor, unsigned columns) {
   set(factor.operand, factor.dim);
 }
 
-/// A tile of which no product reads more than was loaded, in this dimension, has to be cleared
+/// A tile of which no product reads more than was loaded, in one dimension, has to be cleared
 /// before for the other one only.
 void Trimmer::relaxFill(Value tile, ArrayRef<Factor> factors) {
   unsigned readers = 0;
   npu::FillL1Op fill;
+  if (llvm::any_of(factors, [&](const Factor &factor) { return factor.dim != factors[0].dim; }))
+    return;
   for (auto [op, box] : accesses.find(tile)->second) {
-    readers += isa<npu::MmadOp>(op);
+    readers += reads(cast<AccessInterface>(op).getAccessKind(box));
     if (auto found = dyn_cast<npu::FillL1Op>(op)) {
       if (fill)
         return;

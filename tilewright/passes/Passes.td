@@ -114,7 +114,8 @@ def TileFoldMasks : Pass<"tile-fold-masks", "::mlir::func::FuncOp"> {
   let description = [{
     Needs: tile-place-accumulators.
     Guarantees: where a tile is set to 0 or minus infinity by a mask and a product is added to it, the product is chosen where
-    the mask says 0: one instruction for three, and one tile for two.
+    the mask says 0: one instruction for three, and one tile for two. A row that is copied into a whole tile, to which something is added, is added
+    itself, with the same sums.
     Rounding-changing: a product of minus zero keeps its sign; one that is infinite or no number is not seen where it is
     masked. Off with `strict`.
     Leaves alone: other constants, tiles that are looked at in between, types other than f32.
@@ -310,12 +311,13 @@ def TileSplitRows : Pass<"tile-split-rows", "::mlir::func::FuncOp"> {
 }
 
 def TileHalveSums : Pass<"tile-halve-sums", "::mlir::func::FuncOp"> {
-  let summary = "sum by halves of rows what leaves L0C while the cube has to wait";
+  let summary = "sum by halves what leaves L0C while the cube has to wait";
   let description = [{
     Needs: tile-split-cores.
     Guarantees: the same results. An accumulator of which L0C holds one, and that one copy takes out whole, becomes two of
-    half its rows, with two products for one and two copies: the cube works on one half while the other leaves. Only where
+    half its rows or columns, with two products for one and two copies: the cube works on one half while the other leaves. Only where
     the chip's costs say that this saves more than the second operand costs that is brought to L0 twice.
+    Loops of one turn become their body.
     Leaves alone: accumulators that fit twice, or are read in parts or at several places; the author's own.
 
     Example: test/passes/tile-halve-sums.mlir.

@@ -15,9 +15,8 @@ using namespace tilewright::passes;
 /// core; sums in one piece; one slot a tile; no late stages; barriers everywhere.
 const std::vector<std::string> &passes::switchNames() {
   static const std::vector<std::string> names = {
-      "exponents",  "masks",      "vectorize", "join",       "fit",
-      "batch",      "fuse-k",     "order",     "fuse-turns", "slice-rows",
-      "split-rows", "halve-sums", "pipeline",  "skew",       "sync"};
+      "exponents",  "masks",      "vectorize",  "join",       "fit",  "batch",    "fuse-k", "order",
+      "fuse-turns", "slice-rows", "split-rows", "halve-sums", "trim", "pipeline", "skew",   "sync"};
   return names;
 }
 
@@ -94,7 +93,8 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
   onModule("canonicalize", [] { return createCanonicalizerPass(); });
   onModule("loop-invariant-code-motion", [] { return createLoopInvariantCodeMotionPass(); });
   onModule("cse", [] { return createCSEPass(); });
-  onFunctions("npu-trim-products", [] { return createNpuTrimProducts(); });
+  if (options.has("trim"))
+    onFunctions("npu-trim-products", [] { return createNpuTrimProducts(); });
   if (options.legal)
     onFunctions("npu-legalize", [] { return createNpuLegalize(); });
   onModule("npu-plan-memory", [chip = options.chip, keepSlots = options.keepSlots] {

@@ -20,7 +20,6 @@ namespace {
 
 constexpr StringLiteral kPass = "tile-fit-blocks";
 constexpr int64_t kUnknownTrips = 16; ///< turns of a loop whose bounds are run-time values
-constexpr int64_t kFractal = 16;      ///< extents are multiples of it
 constexpr int64_t kLongestRow = 1024; ///< bytes along K, as tile-fuse-k makes them
 constexpr double kWorthwhile = 0.97;  ///< of the time; less gain is not worth the change
 
@@ -60,6 +59,7 @@ private:
   double bytesWith(AllocOp alloc, const Steps &steps) const;
   double loadWith(CopyOp copy, const Steps &steps, double l1) const;
   void addCost(Block &block, double turns, const Steps &steps, Cost &cost) const;
+  std::optional<Cost> memoryFor(const Steps &steps) const;
   std::optional<double> time(const Steps &steps) const;
   void search(Steps &steps, unsigned extent, double &least, Steps &best) const;
 
@@ -101,7 +101,7 @@ bool Fitter::match() {
 SmallVector<double> Fitter::sizesOf(Operation *op, unsigned box, const Steps &steps) const {
   SmallVector<double> sizes;
   for (Value size : cast<AccessInterface>(op).getBox(box).sizes)
-    sizes.push_back(static_cast<double>(constantOf(size).value_or(kFractal)));
+    sizes.push_back(static_cast<double>(constantOf(size).value_or(chip.fractalRows)));
   for (auto [extent, step] : llvm::zip(extents, steps))
     if (extent.widening)
       if (int64_t dim = extent.widening->dimOf(op, box); dim >= 0)
@@ -131,7 +131,7 @@ double Fitter::loadWith(CopyOp copy, const Steps &steps, double l1) const {
   auto row = static_cast<int64_t>(sizes.back()) * width;
   if (!movesInLoop(src.offsets.back()))
     return bytes / static_cast<double>(row) * rowCycles(row, rowStep(src, row / width, chip), chip);
-  auto room = static_cast<int64_t>(static_cast<double>(chip.l1Bytes) / (2 * l1));
+  auto room = static_cast<int64_t>(static_cast<double>(chip.l1Bytes) / (2 * std::max(l1, 1.0)));
   double perByte = 0;
   for (int64_t turns = 1; turns <= std::max<int64_t>(room, 1); ++turns) {
     int64_t length = row * turns;
@@ -169,18 +169,27 @@ void Fitter::addCost(Block &block, double turns, const Steps &steps, Cost &cost)
   }
 }
 
-/// Cycles of the launch; none where its tiles do not fit.
-std::optional<double> Fitter::time(const Steps &steps) const {
+/// Bytes of the tiles; none where they do not fit.
+std::optional<Fitter::Cost> Fitter::memoryFor(const Steps &steps) const {
   Cost cost;
-  for (AllocOp alloc : launch.getOps<AllocOp>()) {
+  launch.walk([&](AllocOp alloc) {
     if (scopeOf(alloc) == Scope::L1)
       cost.l1 += bytesWith(alloc, steps);
     else if (scopeOf(alloc) == Scope::L0C)
       cost.l0c += bytesWith(alloc, steps);
-  }
+  });
   if (2 * cost.l1 > static_cast<double>(chip.l1Bytes) ||
       cost.l0c > static_cast<double>(chip.l0cBytes))
     return std::nullopt;
+  return cost;
+}
+
+/// Cycles of the launch; none where its tiles do not fit.
+std::optional<double> Fitter::time(const Steps &steps) const {
+  std::optional<Cost> tiles = memoryFor(steps);
+  if (!tiles)
+    return std::nullopt;
+  Cost cost = *tiles;
   addCost(launch.getBody().front(), 1, steps, cost);
   double block = std::max(cost.load, cost.product), blocks = 1;
   // With one slot in L0C the next block's products wait for the store.
@@ -205,10 +214,19 @@ void Fitter::search(Steps &steps, unsigned extent, double &least, Steps &best) c
   if (!extents[extent].widening)
     return search(steps, extent + 1, least, best);
   int64_t before = steps[extent];
-  int64_t total = llvm::alignTo(extents[extent].share.total, kFractal);
-  int64_t most = std::max(before, chip.l0cBytes / 4 / kFractal); // columns of 16 rows of f32
-  for (int64_t step = kFractal; step <= std::min(total, most); step += kFractal) {
-    steps[extent] = step;
+  int64_t total = llvm::alignTo(extents[extent].share.total, chip.fractalRows);
+  // Of three extents that can move, the later ones go in wider steps: the search is their product.
+  int64_t moving = llvm::count_if(extents, [](const Extent &e) { return e.widening.has_value(); });
+  int64_t stride = chip.fractalRows * (moving > 2 && extent > 0 ? 4 : 1);
+  for (int64_t step = stride; step < total + stride; step += stride) {
+    steps[extent] = std::min(step, total);
+    // Larger steps take more memory, whatever the extents behind this one are.
+    Steps smallest(steps);
+    for (unsigned later = extent + 1; later < extents.size(); ++later)
+      if (extents[later].widening)
+        smallest[later] = chip.fractalRows;
+    if (!memoryFor(smallest))
+      break;
     search(steps, extent + 1, least, best);
   }
   steps[extent] = before;

@@ -112,16 +112,6 @@ std::optional<MaskedSum> match(ElementwiseOp add) {
   return isMask ? std::optional(found) : std::nullopt;
 }
 
-/// Lets the sum arrive in the tile of the scores.
-void redirect(CopyOp load, Value score) {
-  OpBuilder builder(load);
-  BoxOperands boxes;
-  boxes.add(builder, load.getLoc(), load.getBox(0), score);
-  boxes.add(builder, load.getLoc(), load.getBox(1));
-  builder.create<CopyOp>(load.getLoc(), boxes.buffers, boxes.offsets, boxes.sizes, FloatAttr());
-  load.erase();
-}
-
 /// Adds the row itself, in place of a tile of its copies: the same sums.
 void foldSpread(MaskedSum found) {
   OpBuilder builder(found.add);
@@ -138,9 +128,9 @@ void foldSpread(MaskedSum found) {
                                 builder.getArrayAttr(maps), UnitAttr(),
                                 RoundAttr::get(builder.getContext(), Round::Rint));
   remark(found.spread, kPass, "applied")
-      << "'" << nameOf(found.spread.getBox(1).buffer) << "' is added to the product row by row, "
+      << "'" << nameOf(found.spread.getBox(1).buffer) << "' is added row by row, "
       << "in place of a tile of its copies";
-  redirect(found.load, found.score);
+  found.load.getBuffersMutable()[0].set(found.score);
   found.add.erase();
   found.spread.erase();
 }
@@ -183,7 +173,7 @@ void fold(MaskedSum found) {
   remark(select, kPass, "applied")
       << "the mask chooses between the product and minus infinity, in place of a sum with '"
       << nameOf(found.score) << "'";
-  redirect(found.load, found.score);
+  found.load.getBuffersMutable()[0].set(found.score);
   for (Operation *op : {found.add.getOperation(), select.getOperation(), found.fill.getOperation()})
     op->erase();
 }

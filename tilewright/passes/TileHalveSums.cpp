@@ -64,8 +64,7 @@ bool Sum::match() {
     return false;
   int64_t bytes = bytesOf(alloc);
   extent = type.getDimSize(dim);
-  first = llvm::divideCeil(extent / 2, chip.fractalRows) * chip.fractalRows;
-  if (2 * bytes <= chip.l0cBytes || bytes > chip.l0cBytes || first <= 0 || first >= extent)
+  if (2 * bytes <= chip.l0cBytes || bytes > chip.l0cBytes)
     return false;
   bool fits = true;
   forEachAccess(alloc, [&](AccessInterface op, unsigned box) {
@@ -81,13 +80,18 @@ bool Sum::match() {
   });
   if (!fits || !out || gemms.empty())
     return false;
+  int64_t fractal = chip.fractalRows; // the second half begins with one, in the operand too
   for (GemmOp gemm : gemms) {
     Box box = gemm.getBox(operand());
+    int64_t width = cast<MemRefType>(box.buffer.getType()).getElementTypeBitWidth() / 8;
+    if (dimOf(gemm) == 1 && width > 0)
+      fractal = std::max<int64_t>(fractal, chip.fractalBytes / width);
     fits &= box.offsets.size() == 2 && constantOf(box.sizes[dimOf(gemm)]) == extent &&
             gemm->getBlock() == out->getBlock();
   }
+  first = llvm::divideCeil(extent / 2, fractal) * fractal;
   auto map = matchDims(out.getBox(1), out.getBox(0));
-  if (!fits || failed(map) || (*map)[dim] < 0)
+  if (!fits || first <= 0 || first >= extent || failed(map) || (*map)[dim] < 0)
     return false;
   outDim = (*map)[dim];
   return constantOf(out.getBox(0).sizes[outDim]) == extent;

@@ -173,6 +173,8 @@ void AllocOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult
 void ViewOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getName()); }
 
 LogicalResult ViewOp::verify() {
+  if (getBase().getDefiningOp<ViewOp>())
+    return emitOpError("views a view; name the memory itself");
   auto base = cast<MemRefType>(getBase().getType()), view = cast<MemRefType>(getType());
   if (!base.hasStaticShape() || !view.hasStaticShape() || scopeOf(base) != scopeOf(view) ||
       scopeOf(base) == Scope::Global)
