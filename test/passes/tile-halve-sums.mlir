@@ -243,31 +243,31 @@ func.func @loads_take_longest(%A: memref<32x256xf16, #tile.scope<global>>, %B: m
   return
 }
 
-// Along the last dimension of an operand of bytes, a half begins at a multiple of 32: 208 is none.
-// REMARK: [tile-halve-sums] applied: 'sum' is summed in halves of 224 and 192 columns
+// Along the last dimension of an operand of bytes, a half begins at a multiple of 32: 848 is none.
+// REMARK: [tile-halve-sums] applied: 'sum' is summed in halves of 864 and 832 rows
 // CHECK-LABEL: func.func @narrow(
-// CHECK: tile.gemm (%sum.1[{{.*}} %b[%c0, %c0] [%c128{{.*}}, %c224
-// CHECK: tile.gemm (%sum.2[{{.*}} %b[%c0, %c224{{.*}}] [%c128{{.*}}, %c192
-func.func @narrow(%A: memref<64x128xi8, #tile.scope<global>>, %B: memref<512x416xi8, #tile.scope<global>>, %C: memref<256x416xi32, #tile.scope<global>> {tile.output}) {
+// CHECK: tile.gemm (%sum.1[{{.*}} %a[%c0, %c0] [%c128{{.*}}, %c864
+// CHECK: tile.gemm (%sum.2[{{.*}} %a[%c0, %c864{{.*}}] [%c128{{.*}}, %c832
+func.func @narrow(%A: memref<128x1696xi8, #tile.scope<global>>, %B: memref<512x16xi8, #tile.scope<global>>, %C: memref<6784x16xi32, #tile.scope<global>> {tile.output}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %ck = arith.constant 128 : index
-  %cm = arith.constant 64 : index
-  %cn = arith.constant 416 : index
+  %cm = arith.constant 1696 : index
+  %cn = arith.constant 16 : index
   %turns = arith.constant 4 : index
   %inner = arith.constant 1 : index
   tile.launch (%bx) in (%c1) {
-    %a = tile.alloc "a" : memref<64x128xi8, #tile.scope<l1>>
-    %b = tile.alloc "b" : memref<128x416xi8, #tile.scope<l1>>
-    %sum = tile.alloc "sum" : memref<64x416xi32, #tile.scope<l0c>>
-    tile.copy (%a[%c0, %c0] [%cm, %ck] : memref<64x128xi8, #tile.scope<l1>>, %A[%c0, %c0] [%cm, %ck] : memref<64x128xi8, #tile.scope<global>>)
+    %a = tile.alloc "a" : memref<128x1696xi8, #tile.scope<l1>>
+    %b = tile.alloc "b" : memref<128x16xi8, #tile.scope<l1>>
+    %sum = tile.alloc "sum" : memref<1696x16xi32, #tile.scope<l0c>>
+    tile.copy (%a[%c0, %c0] [%ck, %cm] : memref<128x1696xi8, #tile.scope<l1>>, %A[%c0, %c0] [%ck, %cm] : memref<128x1696xi8, #tile.scope<global>>)
     scf.for %t = %c0 to %turns step %c1 {
       %row = arith.muli %t, %ck : index
       %first = arith.constant true
-      tile.copy (%b[%c0, %c0] [%ck, %cn] : memref<128x416xi8, #tile.scope<l1>>, %B[%row, %c0] [%ck, %cn] : memref<512x416xi8, #tile.scope<global>>)
-      tile.gemm (%sum[%c0, %c0] [%cm, %cn] : memref<64x416xi32, #tile.scope<l0c>>, %a[%c0, %c0] [%cm, %ck] : memref<64x128xi8, #tile.scope<l1>>, %b[%c0, %c0] [%ck, %cn] : memref<128x416xi8, #tile.scope<l1>>) init %first
+      tile.copy (%b[%c0, %c0] [%ck, %cn] : memref<128x16xi8, #tile.scope<l1>>, %B[%row, %c0] [%ck, %cn] : memref<512x16xi8, #tile.scope<global>>)
+      tile.gemm (%sum[%c0, %c0] [%cm, %cn] : memref<1696x16xi32, #tile.scope<l0c>>, %a[%c0, %c0] [%ck, %cm] : memref<128x1696xi8, #tile.scope<l1>>, %b[%c0, %c0] [%ck, %cn] : memref<128x16xi8, #tile.scope<l1>>) init %first {transpose_a}
       %place = arith.muli %t, %cm : index
-      tile.copy (%C[%place, %c0] [%cm, %cn] : memref<256x416xi32, #tile.scope<global>>, %sum[%c0, %c0] [%cm, %cn] : memref<64x416xi32, #tile.scope<l0c>>)
+      tile.copy (%C[%place, %c0] [%cm, %cn] : memref<6784x16xi32, #tile.scope<global>>, %sum[%c0, %c0] [%cm, %cn] : memref<1696x16xi32, #tile.scope<l0c>>)
     }
   }
   return
