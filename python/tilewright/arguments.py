@@ -251,6 +251,7 @@ def _torch_zeros(torch: Any, shape: list[int], dtype: Any) -> Any:
 
 def make_output(shape: list[int], dtype: str, like_torch: bool, device: str | None) -> Any:
     """A zeroed tensor of the caller's framework."""
+    holds_pairs = dtype in PAIR_OUTPUTS
     dtype = PAIR_OUTPUTS.get(dtype, dtype)
     if like_torch:
         torch = loaded_torch()
@@ -260,7 +261,7 @@ def make_output(shape: list[int], dtype: str, like_torch: bool, device: str | No
         return made
     import numpy as np
 
-    dtype = "uint8" if dtype in PAIRS else dtype
+    dtype = "uint8" if holds_pairs else dtype
     if not hasattr(np, dtype):
         import ml_dtypes
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tilewright.language as T
-from tilewright import _core
+from tilewright import _core, jit
 from tilewright.language.buffer import TensorType
 from tilewright.language.builder import Builder
 
@@ -494,3 +494,54 @@ def test_every_op_has_a_location():
 
     kernel, _ = _core.compile(build(body, ((4,), "int32"), ((4,), "int32")), interpret_only=True)
     assert "unknown" not in kernel.text("tile")
+
+
+def test_int8_outputs_stay_signed():
+    @jit
+    def kernel(A):
+        A: T.Tensor((16,), T.int8)
+        B = T.empty((16,), T.int8)
+        with T.Kernel(1):
+            a = T.alloc_shared((16,), T.int8)
+            T.copy(A, a)
+            T.copy(a, B)
+        return B
+
+    given = np.arange(-8, 8, dtype=np.int8)
+    found = kernel(given)
+    assert found.dtype == np.int8 and (found == given).all()
+
+
+def test_arguments_that_would_be_lost_are_refused():
+    def build(body):
+        @jit
+        def kernel(A):
+            A: T.Tensor((16, 16), T.float32)
+            B = T.empty((16,), T.float32)
+            with T.Kernel(1):
+                a = T.alloc_fragment((16, 16), T.float32)
+                s = T.alloc_fragment((16,), T.float32)
+                T.copy(A, a)
+                body(a, s)
+                T.copy(s, B)
+            return B
+
+        return lambda: kernel(np.ones((16, 16), np.float32))
+
+    with pytest.raises(Exception, match="no argument `axis`; the dimension is `dim`"):
+        build(lambda a, s: T.reduce_sum(a, s, axis=0))()
+    with pytest.raises(Exception, match=r"one T\.copy for each pair"):
+        build(lambda a, s: T.copy(s, s, a))()
+
+
+def test_a_while_that_python_cannot_end():
+    @jit
+    def kernel(A):
+        A: T.Tensor((16,), T.float32)
+        with T.Kernel(1):
+            a = T.alloc_shared((16,), T.float32)
+            while True:
+                T.clear(a)
+
+    with pytest.raises(Exception, match="after 10000 turns it has not ended"):
+        kernel(np.ones(16, np.float32))

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 ABSENT = object()
 
 
+#: Turns after which a loop that Python runs while it traces counts as endless.
+LONGEST_UNROLLED = 10_000
+
+
 class Region:
     """Common part of branches and loops: remembers the names they may rebind."""
 
@@ -209,7 +213,15 @@ class WhileLoop(Loop):
     def __iter__(self) -> Iterator[None]:
         if self.static:
             cond = self.first
+            turns = 0
             while cond:
+                turns += 1
+                if turns > LONGEST_UNROLLED:
+                    raise TypeError(
+                        f"this `while` has a Python condition, so its turns are written out, and "
+                        f"after {LONGEST_UNROLLED} turns it has not ended; make the condition a "
+                        "run-time value with T.alloc_var"
+                    )
                 yield None
                 cond = self.test()
                 if values.is_runtime(cond):

@@ -27,6 +27,11 @@ def copy(src: Any, dst: Any, coalesced_width: Any = None, size: Any = None, **hi
     """
     if size is None and isinstance(coalesced_width, (list, tuple)):
         size = coalesced_width
+    elif coalesced_width is not None and not isinstance(coalesced_width, int):
+        raise TypeError(
+            f"T.copy takes a source, a destination and sizes; the third argument is "
+            f"{coalesced_width!r}: use one T.copy for each pair"
+        )
     if packed.copies(src, dst):
         packed.copy(src, dst)
         return
@@ -177,6 +182,17 @@ def _reduce(kind: str, src: Any, dst: Any, dims: Any, size: Any, clear_first: An
         emit(src, dst, axes)
 
 
+def _check_hints(hints: dict[str, Any]) -> None:
+    """Hints of GPU kernels may be ignored; a misspelt argument may not."""
+    unknown = set(hints) - {"batch", "nan_propagate", "annotations"}
+    if unknown:
+        name = sorted(unknown)[0]
+        advice = "; the dimension is `dim`" if name in ("axis", "dims") else ""
+        raise TypeError(
+            f"a reduction has no argument `{name}`{advice}; it takes buffer, out, dim and clear"
+        )
+
+
 def reduce(
     src: Any,
     dst: Any,
@@ -209,6 +225,7 @@ def reduce_sum(
     buffer: Any, out: Any, dim: Any = -1, size: Any = None, clear: Any = True, **hints: Any
 ) -> None:
     """Sum along `dim`."""
+    _check_hints(hints)
     _reduce("sum", buffer, out, dim, size, clear)
 
 
@@ -216,6 +233,7 @@ def reduce_max(
     buffer: Any, out: Any, dim: Any = -1, size: Any = None, clear: Any = True, **hints: Any
 ) -> None:
     """Maximum along `dim`; with clear=False combined with what `out` held."""
+    _check_hints(hints)
     _reduce("max", buffer, out, dim, size, clear)
 
 
@@ -223,31 +241,37 @@ def reduce_min(
     buffer: Any, out: Any, dim: Any = -1, size: Any = None, clear: Any = True, **hints: Any
 ) -> None:
     """Minimum along `dim`; with clear=False combined with what `out` held."""
+    _check_hints(hints)
     _reduce("min", buffer, out, dim, size, clear)
 
 
 def reduce_abssum(buffer: Any, out: Any, dim: Any = -1, clear: Any = True, **hints: Any) -> None:
     """Sum of absolute values along `dim`."""
+    _check_hints(hints)
     _reduce("abssum", buffer, out, dim, None, clear)
 
 
 def reduce_absmax(buffer: Any, out: Any, dim: Any = -1, clear: Any = True, **hints: Any) -> None:
     """Greatest absolute value along `dim`."""
+    _check_hints(hints)
     _reduce("absmax", buffer, out, dim, None, clear)
 
 
 def reduce_bitand(buffer: Any, out: Any, dim: Any = -1, clear: Any = True, **hints: Any) -> None:
     """Bitwise and along `dim`."""
+    _check_hints(hints)
     _reduce("bitand", buffer, out, dim, None, clear)
 
 
 def reduce_bitor(buffer: Any, out: Any, dim: Any = -1, clear: Any = True, **hints: Any) -> None:
     """Bitwise or along `dim`."""
+    _check_hints(hints)
     _reduce("bitor", buffer, out, dim, None, clear)
 
 
 def reduce_bitxor(buffer: Any, out: Any, dim: Any = -1, clear: Any = True, **hints: Any) -> None:
     """Bitwise exclusive or along `dim`."""
+    _check_hints(hints)
     _reduce("bitxor", buffer, out, dim, None, clear)
 
 

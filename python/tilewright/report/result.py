@@ -60,8 +60,9 @@ class Launch:
 
     `utilisation["AIC"]["MTE2"]` is the share of the core time in which that pipe is busy, the mean
     over the cores of that kind; "S" is what the scalar unit computes, "issue" its handing out of
-    instructions to the other pipes. `traffic` holds bytes: `gm_read_bytes` and `gm_write_bytes` of the
-    pipes, `hbm_bytes` that the L2 did not serve, `exchange_bytes` between cube and vector cores.
+    instructions to the other pipes. `traffic` holds bytes: `gm_read_bytes` and `gm_write_bytes` of
+    the pipes, `hbm_bytes` that the L2 did not serve, `exchange_bytes` between cube and vector
+    cores.
     """
 
     name: str
