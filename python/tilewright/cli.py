@@ -9,7 +9,7 @@ import os
 import runpy
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -208,37 +208,43 @@ def simulate(options: argparse.Namespace) -> int:
     return code
 
 
+def _run_writing(options: argparse.Namespace, folder: str, attach: Callable[[Path], Any]) -> int:
+    """Runs a script with a writer of its kernels, which `attach` makes for the folder. The exit
+    code is the script's, or 1 when a kernel could not be written."""
+    try:
+        writer = attach(Path(os.path.abspath(folder)))
+        code = run(options)
+    except OSError as error:
+        print(f"tilewright: {folder} cannot be written: {error.strerror}", file=sys.stderr)
+        return 1
+    print(writer.text(), file=sys.stderr)
+    return code or int(writer.failed)
+
+
 def export(options: argparse.Namespace) -> int:
-    """Runs a script and writes its kernels as HIVM text. The exit code is the script's, or 1 when a
-    kernel could not be exported."""
+    """Runs a script and writes its kernels as HIVM text. Exit codes as of _run_writing()."""
     from .hivm import Exporter
     from .report import session
 
-    try:
-        exporter = Exporter(Path(os.path.abspath(options.hivm)), options.form, options.bisheng)
+    def attach(folder: Path) -> Exporter:
+        exporter = Exporter(folder, options.form, options.bisheng)
         session.compiled.append(exporter)
-        code = run(options)
-    except OSError as error:
-        print(f"tilewright: {options.hivm} cannot be written: {error.strerror}", file=sys.stderr)
-        return 1
-    print(exporter.text(), file=sys.stderr)
-    return code or int(exporter.failed)
+        return exporter
+
+    return _run_writing(options, options.hivm, attach)
 
 
 def export_kit(options: argparse.Namespace) -> int:
-    """Runs a script and writes a kit of the kernels that it calls. Exit codes as for export()."""
+    """Runs a script and writes a kit of the kernels that it calls. Exit codes as of export()."""
     from .hivm.kit import Kit
     from .report import session
 
-    try:
-        kit = Kit(Path(os.path.abspath(options.kit)))
+    def attach(folder: Path) -> Kit:
+        kit = Kit(folder)
         session.observers.append(kit)
-        code = run(options)
-    except OSError as error:
-        print(f"tilewright: {options.kit} cannot be written: {error.strerror}", file=sys.stderr)
-        return 1
-    print(kit.text(), file=sys.stderr)
-    return code or int(kit.failed)
+        return kit
+
+    return _run_writing(options, options.kit, attach)
 
 
 def import_result(options: argparse.Namespace) -> int:

@@ -121,17 +121,23 @@ def test_trips(trips):
     run(32, 32, 32 * trips, 32, 32, 32, stages=3)
 
 
+def compiled(shape, blocks, ta, tb):
+    """The program of a product in f16, with its remarks."""
+    sizes = dict(zip("MNK", shape, strict=True)) | dict(
+        zip(("bm", "bn", "bk"), blocks, strict=True)
+    )
+    types = {"dtype": "float16", "acc": "float32", "out": "float32"}
+    m, n, k = shape
+    inputs = [randn((k, m) if ta else (m, k)), randn((n, k) if tb else (k, n))]
+    return compile_kernel(matmul, inputs, sizes | types | {"stages": 2, "ta": ta, "tb": tb}, 2)
+
+
 @pytest.mark.parametrize("ta", [False, True])
 @pytest.mark.parametrize("tb", [False, True])
 @pytest.mark.parametrize("shape", [(640, 32, 256), (633, 29, 256), (30, 630, 500)])
 def test_larger_tiles(shape, ta, tb):
     """Neighbours read one operand, so that one block takes their work; the last is cut off."""
-    blocks = {"bm": 16, "bn": 16, "bk": 16, "stages": 2}
-    types = {"dtype": "float16", "acc": "float32", "out": "float32"}
-    fixed = dict(zip("MNK", shape, strict=True)) | blocks | types | {"ta": ta, "tb": tb}
-    m, n, k = shape
-    inputs = [randn((k, m) if ta else (m, k)), randn((n, k) if tb else (k, n))]
-    kernel = compile_kernel(matmul, inputs, fixed, 2)
+    kernel = compiled(shape, (16, 16, 16), ta, tb)
     assert any("in larger tiles" in remark["message"] for remark in kernel.remarks)
     run(*shape, 16, 16, 16, ta, tb)
 
@@ -141,13 +147,8 @@ def test_larger_tiles(shape, ta, tb):
 @pytest.mark.parametrize("shape", [(393, 600, 100), (1, 1000, 64), (700, 17, 130)])
 def test_fitted_extents(shape, ta, tb):
     """Blocks of extents that divide neither the tensors nor the author's tiles."""
-    blocks = {"bm": 32, "bn": 48, "bk": 16, "stages": 2}
-    types = {"dtype": "float16", "acc": "float32", "out": "float32"}
-    fixed = dict(zip("MNK", shape, strict=True)) | blocks | types | {"ta": ta, "tb": tb}
-    m, n, k = shape
-    inputs = [randn((k, m) if ta else (m, k)), randn((n, k) if tb else (k, n))]
-    kernel = compile_kernel(matmul, inputs, fixed, 2)
-    if n > 17:  # of narrow tensors some are as fast in the author's tiles
+    kernel = compiled(shape, (32, 48, 16), ta, tb)
+    if shape[1] > 17:  # of narrow tensors some are as fast in the author's tiles
         assert any(remark["stage"] == "tile-fit-blocks" for remark in kernel.remarks)
     run(*shape, 32, 48, 16, ta, tb)
 

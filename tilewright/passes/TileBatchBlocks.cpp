@@ -22,9 +22,8 @@ using namespace tilewright::tile;
 namespace {
 
 constexpr StringLiteral kPass = "tile-batch-blocks";
-constexpr int64_t kUnknownTrips = 16; ///< turns of a loop whose bounds are run-time values
-constexpr int64_t kMaxRows = 64;      ///< a block does the work of that many at most
-constexpr double kWorthwhile = 0.95;  ///< of the time; less gain is not worth the memory
+constexpr int64_t kMaxRows = 64;     ///< a block does the work of that many at most
+constexpr double kWorthwhile = 0.95; ///< of the time; less gain is not worth the memory
 
 /// A launch of vector work whose blocks along one extent of the grid take one row each.
 ///
@@ -148,8 +147,7 @@ bool Batcher::match() {
 void Batcher::addCost(Block &block, double turns, int64_t rows) {
   for (Operation &op : block) {
     if (auto loop = dyn_cast<scf::ForOp>(op))
-      addCost(*loop.getBody(), turns * static_cast<double>(tripsOf(loop).value_or(kUnknownTrips)),
-              rows);
+      addCost(*loop.getBody(), turns * expectedTrips(loop), rows);
     auto access = dyn_cast<AccessInterface>(op);
     if (!access)
       continue;

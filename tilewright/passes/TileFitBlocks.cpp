@@ -19,16 +19,8 @@ using namespace tilewright::tile;
 namespace {
 
 constexpr StringLiteral kPass = "tile-fit-blocks";
-constexpr int64_t kUnknownTrips = 16; ///< turns of a loop whose bounds are run-time values
 constexpr int64_t kLongestRow = 1024; ///< bytes along K, as tile-fuse-k makes them
 constexpr double kWorthwhile = 0.97;  ///< of the time; less gain is not worth the change
-
-/// True for what changes from turn to turn of a loop.
-bool movesInLoop(Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return isa<scf::ForOp>(argument.getOwner()->getParentOp());
-  return llvm::any_of(value.getDefiningOp()->getOperands(), movesInLoop);
-}
 
 /// What one block takes along each extent of the grid.
 using Steps = SmallVector<int64_t>;
@@ -147,8 +139,7 @@ double Fitter::loadWith(CopyOp copy, const Steps &steps, double l1) const {
 void Fitter::addCost(Block &block, double turns, const Steps &steps, Cost &cost) const {
   for (Operation &op : block) {
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      auto trips = static_cast<double>(tripsOf(loop).value_or(kUnknownTrips));
-      addCost(*loop.getBody(), turns * trips, steps, cost);
+      addCost(*loop.getBody(), turns * expectedTrips(loop), steps, cost);
     } else if (auto copy = dyn_cast<CopyOp>(op)) {
       if (scopeOf(copy.getBox(1).buffer) == Scope::Global) {
         cost.load += turns * (chip.mte2Start + loadWith(copy, steps, cost.l1));

@@ -23,7 +23,6 @@ namespace {
 
 constexpr StringLiteral kPass = "tile-halve-sums";
 constexpr double kWorthwhile = 0.97;   ///< of the time; less gain is not worth a second product
-constexpr double kUnknownTrips = 16;   ///< turns of a loop whose bounds are run-time values
 constexpr int64_t kUnknownExtent = 16; ///< of a box with run-time sizes
 
 double sizeOf(Value size) { return static_cast<double>(constantOf(size).value_or(kUnknownExtent)); }
@@ -102,7 +101,7 @@ double Sum::turnsOf(Operation *op) const {
   double turns = 1;
   for (Operation *at = op->getParentOp(); at && at != out->getParentOp(); at = at->getParentOp())
     if (auto loop = dyn_cast<scf::ForOp>(at))
-      turns *= tripsOf(loop) ? static_cast<double>(*tripsOf(loop)) : kUnknownTrips;
+      turns *= expectedTrips(loop);
   return turns;
 }
 

@@ -22,17 +22,9 @@ using namespace tilewright::tile;
 namespace {
 
 constexpr StringLiteral kPass = "tile-join-blocks";
-constexpr int64_t kUnknownTrips = 16; ///< turns of a loop whose bounds are run-time values
-constexpr unsigned kMaxRounds = 4;    ///< a block does the work of 2^4 at most
-constexpr double kWorthwhile = 0.97;  ///< of the time; less gain is not worth the memory
-constexpr double kRowBytes = 512;     ///< what tile-fuse-k makes of rows along K
-
-/// True for what changes from turn to turn of a loop.
-bool movesInLoop(Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return isa<scf::ForOp>(argument.getOwner()->getParentOp());
-  return llvm::any_of(value.getDefiningOp()->getOperands(), movesInLoop);
-}
+constexpr unsigned kMaxRounds = 4;   ///< a block does the work of 2^4 at most
+constexpr double kWorthwhile = 0.97; ///< of the time; less gain is not worth the memory
+constexpr double kRowBytes = 512;    ///< what tile-fuse-k makes of rows along K
 
 /// Cycles to load the tile of a copy, or `times` as much in rows that are `longer` times as long.
 /// Rows along K grow with tile-fuse-k, others are as written.
@@ -123,7 +115,7 @@ void Joiner::addCost(Block &block, double turns, bool joined, Cost &cost) {
   for (Operation &op : block) {
     double times = turns * (joined && varies(&op) ? 2 : 1);
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      auto trips = static_cast<double>(tripsOf(loop).value_or(kUnknownTrips));
+      double trips = expectedTrips(loop);
       addCost(*loop.getBody(), turns * trips, joined, cost);
     } else if (auto copy = dyn_cast<CopyOp>(op)) {
       Value dst = copy.getBox(0).buffer, src = copy.getBox(1).buffer;

@@ -600,19 +600,19 @@ void Accumulator::dropDeadClears() {
     clear->erase();
 }
 
-/// What a sum of the whole tile takes in L0C: words of four bytes in fractals of 16 x 16.
-int64_t bytesInL0C(Value tile) {
-  constexpr int64_t kFractal = 16;
+/// What a sum of the whole tile takes in L0C: words of four bytes in square fractals.
+int64_t bytesInL0C(Value tile, const machine::Machine &chip) {
   ArrayRef<int64_t> shape = cast<MemRefType>(tile.getType()).getShape();
   int64_t elements = 1;
   for (auto [dim, size] : llvm::enumerate(shape))
-    elements *= dim + 2 < shape.size() ? size : llvm::alignTo(size, kFractal);
+    elements *= dim + 2 < shape.size() ? size : llvm::alignTo(size, chip.fractalRows);
   return elements * 4;
 }
 
 /// The tiles whose sums must leave L0C in each turn of a loop, since it cannot hold them beside the
 /// other products of a turn. The largest go first. A tile too large by itself is no reason.
-SmallVector<Value> sumsBeyond(int64_t capacity, ArrayRef<Value> tiles, ArrayRef<GemmOp> products) {
+SmallVector<Value> sumsBeyond(const machine::Machine &chip, ArrayRef<Value> tiles,
+                              ArrayRef<GemmOp> products) {
   SmallVector<Value> carried(tiles), left;
   auto heldAt = [&](GemmOp gemm) {
     return llvm::to_vector(llvm::make_filter_range(carried, [&](Value tile) {
@@ -626,17 +626,17 @@ SmallVector<Value> sumsBeyond(int64_t capacity, ArrayRef<Value> tiles, ArrayRef<
       return false;
     }));
   };
-  auto isLarger = [](Value a, Value b) { return bytesInL0C(a) < bytesInL0C(b); };
+  auto isLarger = [&](Value a, Value b) { return bytesInL0C(a, chip) < bytesInL0C(b, chip); };
   for (bool changed = true; changed;) {
     changed = false;
     for (GemmOp gemm : products) {
       SmallVector<Value> held = heldAt(gemm);
-      int64_t needed = bytesInL0C(gemm.getBox(0).buffer);
-      if (held.empty() || needed > capacity)
+      int64_t needed = bytesInL0C(gemm.getBox(0).buffer, chip);
+      if (held.empty() || needed > chip.l0cBytes)
         continue;
       for (Value tile : held)
-        needed += bytesInL0C(tile);
-      if (needed <= capacity)
+        needed += bytesInL0C(tile, chip);
+      if (needed <= chip.l0cBytes)
         continue;
       left.push_back(*llvm::max_element(held, isLarger));
       llvm::erase(carried, left.back());
@@ -676,7 +676,7 @@ struct TilePlaceAccumulatorsPass
     });
     if (result.wasInterrupted())
       return signalPassFailure();
-    SmallVector<Value> left = sumsBeyond(machine->l0cBytes, tiles, products);
+    SmallVector<Value> left = sumsBeyond(*machine, tiles, products);
     for (Value tile : tiles) {
       bool carried = !llvm::is_contained(left, tile);
       if (!carried)

@@ -89,6 +89,17 @@ std::optional<int64_t> passes::tripsOf(scf::ForOp loop) {
   return *upper > *lower ? llvm::divideCeil(*upper - *lower, *step) : 0;
 }
 
+double passes::expectedTrips(scf::ForOp loop) {
+  constexpr int64_t kUnknownTrips = 16;
+  return static_cast<double>(tripsOf(loop).value_or(kUnknownTrips));
+}
+
+bool passes::movesInLoop(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return isa<scf::ForOp>(argument.getOwner()->getParentOp());
+  return llvm::any_of(value.getDefiningOp()->getOperands(), movesInLoop);
+}
+
 std::optional<int64_t> passes::factorIn(Value value, Value variable, Region &region) {
   if (value == variable)
     return 1;

@@ -44,6 +44,12 @@ int64_t bytesOf(mlir::Value buffer);
 /// Turns of a loop with constant bounds and a positive step.
 std::optional<int64_t> tripsOf(mlir::scf::ForOp loop);
 
+/// The same for estimates: a guess where the bounds are run-time values.
+double expectedTrips(mlir::scf::ForOp loop);
+
+/// True for what changes from turn to turn of a loop.
+bool movesInLoop(mlir::Value value);
+
 /// How much `value`, made in `region` or outside, grows when `variable` grows by one: its factor in
 /// an affine expression. None when it depends on the variable in another way.
 std::optional<int64_t> factorIn(mlir::Value value, mlir::Value variable, mlir::Region &region);
