@@ -88,7 +88,7 @@ class Reader:
 
         program.run, program.watched = watched, True
 
-    def before(self, kernel: Any, arguments: list[Any]) -> None:
+    def before(self, kernel: Any, arguments: list[Any], computes: bool) -> None:
         self.consider(kernel, arguments)
 
     def after(self, *_: Any) -> None:

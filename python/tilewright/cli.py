@@ -18,10 +18,10 @@ from .env import ENGINES, PREFIX
 from .errors import MissingTorchError, TilewrightError
 
 #: Commands that run a script; the words after its name are the script's own.
-SCRIPTED = ("run", "explain", "bug-report", "export")
+SCRIPTED = ("run", "explain", "port", "bug-report", "export")
 TAKES_VALUE = (
     *("--chip", "--sarif", "--delay", "--trace", "--dump-ir", "--engine", "--opt-level"),
-    *("-o", "--output", "--hivm", "--form", "--kit"),
+    *("-o", "--output", "--hivm", "--form", "--kit", "--budget"),
 )
 PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
@@ -62,6 +62,10 @@ def parser() -> argparse.ArgumentParser:
     explain.add_argument(
         "--ablate", action="store_true", help="also compile without each automatic stage in turn"
     )
+    ported = scripted(
+        commands, "port", "run a script made for GPUs and say how well its kernels fit the NPU"
+    )
+    port_options(ported)
     report = scripted(
         commands, "bug-report", "run a script and write all that is needed to run it again to a zip"
     )
@@ -109,9 +113,33 @@ def parser() -> argparse.ArgumentParser:
     simulation.add_argument("--output", metavar="FILE", help="write all tensors to an .npz file")
     check_options(simulation)
     commands.add_parser("doctor", help="say what is installed, what is missing and what to do")
-    for command in (run, explain, report, export):
+    for command in (run, explain, ported, report, export):
         script_words(command)
     return top
+
+
+def port_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--budget",
+        type=seconds,
+        default=30.0,
+        metavar="SECONDS",
+        help="time for each kernel's comparison, and again for the search (default 30)",
+    )
+    command.add_argument("--no-advice", action="store_true", help="look for no other tile sizes")
+    command.add_argument(
+        "--json",
+        action="store_true",
+        help="print JSON; the script's own output goes to the error stream",
+    )
+
+
+def seconds(text: str) -> float:
+    """A positive number of seconds."""
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise ValueError
+    return value
 
 
 def scripted(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
@@ -186,6 +214,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return export_kit(options) if options.kit else export(options)
     if options.command == "import-result":
         return import_result(options)
+    if options.command == "port":
+        return port(options)
     return explain(options) if options.command == "explain" else run(options)
 
 
@@ -270,6 +300,13 @@ def explain(options: argparse.Namespace) -> int:
         code = run(options)
     print(explainer.to_json() if options.json else explainer.text())
     return code
+
+
+def port(options: argparse.Namespace) -> int:
+    """Runs a script and prints how well its kernels fit. The exit code is the script's."""
+    from .report.port_command import port as run_port
+
+    return run_port(options, run, set_environment)
 
 
 def set_environment(options: argparse.Namespace) -> None:

@@ -9,7 +9,7 @@ import inspect
 import os
 import sys
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from . import cache, env
@@ -21,6 +21,7 @@ from .frontend.function import Macro, has_inner_prim_func, opens_kernel, plain
 from .kernel import Kernel, diagnostics_error
 from .language.builder import NoBuilderError
 from .options import check_pass_configs, output_positions, with_pass_configs
+from .origin import Origin, free_integers, rebound
 
 _dumped: dict[tuple[str, str], int] = {}
 LAZY, EAGER = "lazy", "eager"
@@ -91,7 +92,16 @@ def compile(
     outputs = output_positions(out_idx, count)
     settings = with_pass_configs(env.compile_settings(strict), pass_configs)
     core = compile_built(func.take((*outputs, *scratch)), func.__name__, settings)
-    return Kernel(core, prim_func=func, out_idx=outputs)
+    kernel = Kernel(core, prim_func=func, out_idx=outputs)
+
+    def again(function: types.FunctionType, names: Mapping[str, int]) -> Kernel:
+        other = func.with_function(rebound(function, names))
+        return compile(
+            other, outputs, pass_configs=pass_configs, workspace_idx=workspace_idx, strict=strict
+        )
+
+    kernel.origin = Origin(func.function, free_integers(func.function), again)
+    return kernel
 
 
 def par_compile(
@@ -229,7 +239,7 @@ class JITFunction:
             with deferred():
                 result = self.function(*args, **kwargs)
         if isinstance(result, Kernel):
-            return result
+            return self._made(result, args, kwargs)
         if not isinstance(result, PrimFunc):
             raise TypeError(
                 f"'{self.function.__name__}' is decorated with @tilelang.jit and returned "
@@ -241,7 +251,21 @@ class JITFunction:
             for k, v in self.options.items()
             if k in ("workspace_idx", "strict", "pass_configs")
         }
-        return compile(result, out_idx=self.out_idx, **options)
+        kernel = compile(result, out_idx=self.out_idx, **options)
+        return self._made(kernel, args, kwargs)
+
+    def _made(self, kernel: Kernel, args: Any, kwargs: Any) -> Kernel:
+        """Notes how this factory has made the kernel."""
+        bound = self.signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+
+        def again(function: types.FunctionType, arguments: Mapping[str, Any]) -> Kernel:
+            given = inspect.BoundArguments(self.signature, {**bound.arguments, **arguments})
+            other = JITFunction(function, self.out_idx, self.options)
+            return other._compile_lazy(given.args, given.kwargs, None)
+
+        kernel.origin = Origin(self.function, dict(bound.arguments), again)
+        return kernel
 
     def _eager_call(self, args: Any, kwargs: Any) -> tuple[Kernel, list[Any]]:
         run_time, fixed, consts = self.eager.split(args, kwargs, True)
@@ -270,6 +294,12 @@ class JITFunction:
             )
             core = compile_built(built, self.function.__name__, settings)
             found = self._wrap(core, built)
+
+            def again(function: types.FunctionType, arguments: Mapping[str, Any]) -> Kernel:
+                other = JITFunction(function, None, self.options)
+                return other._eager_kernel({}, arguments, sizes)
+
+            found.origin = Origin(self.function, dict(fixed), again)
             self._memo.put(key, found)
         return found
 

@@ -37,6 +37,7 @@ from .errors import (
     compile_error,
     describe,
 )
+from .origin import Origin
 from .report import session
 from .report.result import SimulationResult
 
@@ -90,6 +91,7 @@ class Kernel:
         self.latency: float | None = None
         self.ref_latency: float | None = None
         self.last_report: dict[str, Any] | None = None
+        self.origin: Origin | None = None
         self.parameters = list(core.parameters)
         names = [p["name"] for p in self.parameters]
         outputs = [i for i, p in enumerate(self.parameters) if p["output"]]
@@ -393,8 +395,9 @@ class Kernel:
         if simulated and any(observer.wants_limits for observer in session.observers):
             options = {**options, "time": True, "limits": True}
             options["sensitivity"] = settings.sensitivity
+        computes = options.get("data", "always") == "always"
         for observer in session.observers:
-            observer.before(self, arguments)
+            observer.before(self, arguments, computes)
         report = self.core.run(
             arguments,
             **options,

@@ -98,6 +98,12 @@ class PrimFunc:
         copy.attrs = {**self.attrs, key: value}
         return copy
 
+    def with_function(self, function: types.FunctionType) -> PrimFunc:
+        """A copy around another function of the same signature."""
+        copy = PrimFunc(function, self.annotations)
+        copy.attrs = dict(self.attrs)
+        return copy
+
     def trace(self, outputs: tuple[int, ...] = ()) -> Built:
         """Builds the kernel's module; parameters at `outputs` are allocated by the runtime."""
         traced = Traced(self.function)

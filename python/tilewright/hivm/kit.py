@@ -66,7 +66,7 @@ class Kit:
         pairs = zip(kernel.parameters, arguments, strict=True)
         return {p["name"]: tensor(a) for p, a in pairs if p["kind"] == "tensor"}
 
-    def before(self, kernel: Any, arguments: list[Any]) -> None:
+    def before(self, kernel: Any, arguments: list[Any], computes: bool) -> None:
         self._before = self._tensors(kernel, arguments)
 
     def after(self, kernel: Any, arguments: list[Any], report: dict[str, Any], chip: str) -> None:

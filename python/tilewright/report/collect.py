@@ -51,7 +51,7 @@ class Calls:
         self.notes, self.data = notes, data
         self.seen: set[str] = set()
 
-    def before(self, kernel: Any, arguments: list[Any]) -> None:
+    def before(self, kernel: Any, arguments: list[Any], computes: bool) -> None:
         described = []
         for parameter, value in zip(kernel.parameters, arguments, strict=True):
             entry = {"name": parameter["name"], "output": parameter["output"]}

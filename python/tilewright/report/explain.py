@@ -39,7 +39,7 @@ class Explainer:
     kernels: dict[Any, Explained] = field(default_factory=dict)
     wants_limits = True
 
-    def before(self, kernel: Any, arguments: list[Any]) -> None:
+    def before(self, kernel: Any, arguments: list[Any], computes: bool) -> None:
         pass
 
     def after(self, kernel: Any, arguments: list[Any], report: dict[str, Any], chip: str) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 
 findings: list[Any] = []
 #: Told of every kernel run, with all of its arguments as the core takes them:
-#: `before(kernel, arguments)`, and `after(kernel, arguments, report, chip)` when it has come to its
-#: end; `chip` is empty where the kernel ran on the one it was compiled for. `wants_limits`: the
-#: report holds times, and limits of each launch.
+#: `before(kernel, arguments, computes)`, and `after(kernel, arguments, report, chip)` when it has
+#: come to its end; a run that does not compute is there for its times alone, and `chip` is empty
+#: where the kernel ran on the one it was compiled for. `wants_limits`: the report holds times, and
+#: limits of each launch.
 observers: list[Any] = []
 #: Called with every kernel that is compiled.
 compiled: list[Any] = []
