@@ -7,18 +7,16 @@ import contextlib
 import dataclasses
 import functools
 import inspect
-import logging
-import math
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .cache import Memo
 from .jit import EAGER, JITFunction, compile
 from .kernel import Kernel
-from .profiler import Profiler, TensorSupplyType, do_bench, modelled_milliseconds
+from .profiler import Profiler, TensorSupplyType
+from .tuning import InputsNeededError, Search
 
-logger = logging.getLogger("tilewright.autotuner")
 _local = threading.local()
 
 
@@ -42,10 +40,6 @@ def get_autotune_inputs() -> list[Any] | None:
     return getattr(_local, "inputs", None)
 
 
-class InputsNeededError(ValueError):
-    """Candidates cannot be timed without arguments from the caller."""
-
-
 class Settings:
     """How candidates are checked and timed."""
 
@@ -58,6 +52,7 @@ class Settings:
         self.max_mismatched_ratio = options.get("max_mismatched_ratio", 0.01)
         self.skip_check = options.get("skip_check", False)
         self.manual_check_prog = options.get("manual_check_prog")
+        _check_early_stop(float(options.get("early_stop_factor", 2.0)))
 
     def inputs(self, kernel: Kernel) -> list[Any]:
         given = get_autotune_inputs()
@@ -89,42 +84,10 @@ class Settings:
             )
 
 
-def search(
-    make: Callable[[dict[str, Any]], Kernel],
-    configs: Sequence[dict[str, Any]],
-    settings: Settings,
-    inputs_of: Callable[[Kernel], list[Any]] | None = None,
-) -> Kernel:
-    """The kernel with the least modelled time; candidates that fail are skipped and logged."""
-    best: Kernel | None = None
-    best_time = math.inf
-    failures: list[str] = []
-    reference: float | None = None
-    for config in configs:
-        try:
-            kernel = make(config)
-            inputs = (inputs_of or settings.inputs)(kernel)
-            settings.check(kernel, inputs)
-            time = modelled_milliseconds(kernel, inputs)
-            if reference is None and settings.ref_prog is not None:
-                reference = do_bench(functools.partial(settings.ref_prog, *inputs))
-        except InputsNeededError:
-            raise
-        except Exception as error:
-            failures.append(
-                f"{config}: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
-            )
-            logger.info("configuration skipped: %s", failures[-1])
-            continue
-        if best is None or time < best_time:
-            best, best_time = kernel, time
-            best.update_tuner_result(time, dict(config))
-    if best is None:
-        more = "".join(f"\n  also {f}" for f in failures[1:4])
-        first = failures[0] if failures else "there are none"
-        raise RuntimeError(f"no configuration of {len(configs)} worked; {first}{more}")
-    best.ref_latency = reference
-    return best
+def _check_early_stop(factor: float) -> None:
+    """Early stop: every search times slow configurations by a sample only, whatever the factor."""
+    if not factor >= 1.0:
+        raise ValueError(f"early_stop_factor is {factor}; give a number from 1 on")
 
 
 #: Key of a configuration for passes; everything else in it is an argument of the function.
@@ -138,6 +101,7 @@ class Tuned:
     config: dict[str, Any]
     latency: float | None = None
     ref_latency: float | None = None
+    skipped: tuple[tuple[dict[str, Any], str], ...] = ()
 
 
 class TunedFunction:
@@ -188,6 +152,7 @@ class TunedFunction:
         if tuned.latency is not None:
             kernel.update_tuner_result(tuned.latency, tuned.config)
             kernel.ref_latency = tuned.ref_latency
+            kernel.tuner_skipped = list(tuned.skipped)
         return kernel
 
     def _configured(self, kwargs: Any, config: dict[str, Any]) -> tuple[JITFunction, Any]:
@@ -226,8 +191,10 @@ class TunedFunction:
             run_time[:] = tensors
             return kernel
 
-        best = search(make, configs, self.settings, (lambda _: run_time) if eager else None)
-        return Tuned(best.config or {}, best.latency, best.ref_latency)
+        inputs_of = (lambda _: run_time) if eager else None
+        search = Search(make, self.settings, inputs_of)
+        best = search.run(configs)
+        return Tuned(best.config or {}, best.latency, best.ref_latency, tuple(search.skipped))
 
     @property
     def signature(self) -> inspect.Signature:
@@ -255,8 +222,9 @@ def autotune(
 
     `configs` is a list of dicts or a function that gives one; their key "pass_configs" is for the
     compiler. A call that passes tunable arguments itself is compiled as it is. Values of the
-    arguments in `do_not_specialize` share one choice. `timeout`, `warmup`, `rep` are accepted;
-    modelled time needs none.
+    arguments in `do_not_specialize` share one choice. `timeout`, `warmup`, `rep` are accepted, as
+    modelled time needs none, and so is `early_stop`, as slow configurations are always left out
+    early. `kernel.tuner_skipped` says which were left out, and why.
     """
     if func is not None or configs is None:
         raise ValueError("use @tilelang.autotune(configs=[...]) above @tilelang.jit")
@@ -295,7 +263,18 @@ class AutoTuner:
         self.kernel_parameters = parameters
         return self
 
-    def run(self, warmup: int = 25, rep: int = 100, timeout: int = 30, **_: Any) -> Kernel:
+    def run(
+        self,
+        warmup: int = 25,
+        rep: int = 100,
+        timeout: int = 30,
+        early_stop: bool = False,
+        early_stop_factor: float = 2.0,
+        **_: Any,
+    ) -> Kernel:
+        """The kernel with the least modelled time. `warmup`, `rep` and `timeout` are accepted;
+        modelled time needs none; slow configurations are always left out early."""
+
         def make(config: dict[str, Any]) -> Kernel:
             arguments = {k: v for k, v in config.items() if k != PASSES}
             passes = config.get(PASSES)
@@ -307,7 +286,9 @@ class AutoTuner:
             return compile(self.function(**arguments), **options)
 
         configs = self.configs() if callable(self.configs) else self.configs
-        best = search(make, [dict(c) for c in configs], Settings(**self.profile_args))
+        settings = Settings(**{**self.profile_args, "early_stop_factor": early_stop_factor})
+        search = Search(make, settings)
+        best = search.run([dict(c) for c in configs])
         best.libcode = best.text()  # type: ignore[attr-defined]
         best.func = best.prim_func  # type: ignore[attr-defined]
         return best

@@ -92,6 +92,8 @@ class Kernel:
         self.ref_latency: float | None = None
         self.last_report: dict[str, Any] | None = None
         self.origin: Origin | None = None
+        #: Of a tuned kernel: (configuration, why it was left out).
+        self.tuner_skipped: list[tuple[dict[str, Any], str]] = []
         self.parameters = list(core.parameters)
         names = [p["name"] for p in self.parameters]
         outputs = [i for i, p in enumerate(self.parameters) if p["output"]]

@@ -101,6 +101,22 @@ def test_cuda_device(tmp_path):
     )
 
 
+def test_each_function_of_the_device_is_one_of_its_own(tmp_path):
+    """torch.compile keeps a rule for each function object and refuses one under two names."""
+    check(
+        tmp_path,
+        """
+        import torch
+        names = ("synchronize", "empty_cache", "set_device", "manual_seed", "init", "seed_all")
+        found = [getattr(torch.cuda, name) for name in (*names, "device", "stream")]
+        assert len(set(map(id, found))) == len(found)
+        assert torch.cuda.synchronize() is None
+        with torch.cuda.device(0), torch.cuda.stream(None):
+            pass
+        """,
+    )
+
+
 def test_cuda_divides_by_a_reciprocal(tmp_path):
     """As PyTorch does on that device, so that references round alike."""
     check(

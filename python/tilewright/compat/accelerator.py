@@ -96,13 +96,14 @@ class Properties:
         self.regs_per_multiprocessor = 65536
 
 
-def _nothing(*_: Any, **__: Any) -> None:
-    return None
+def _nothing() -> Any:
+    """A function that does nothing; one for each name, as torch.compile keeps a rule for each."""
+    return lambda *_, **__: None
 
 
-@contextlib.contextmanager
-def _context(*_: Any, **__: Any) -> Any:
-    yield None
+def _context() -> Any:
+    """A context manager that does nothing; one for each name likewise."""
+    return lambda *_, **__: contextlib.nullcontext()
 
 
 def _functions(torch: Any, kind: str) -> dict[str, Any]:
@@ -112,38 +113,38 @@ def _functions(torch: Any, kind: str) -> dict[str, Any]:
         "Event": Event,
         "Stream": Stream,
         "_is_in_bad_fork": lambda: False,
-        "_lazy_init": _nothing,
+        "_lazy_init": _nothing(),
         "cudart": Runtime,
         "current_device": lambda: 0,
         "current_stream": lambda *_: stream,
         "default_stream": lambda *_: stream,
-        "device": _context,
+        "device": _context(),
         "device_count": lambda: 16 if kind == "npu" else 1,
-        "empty_cache": _nothing,
+        "empty_cache": _nothing(),
         "get_device_capability": lambda *_: CAPABILITY,
         "get_device_name": lambda *_: f"simulated {kind}",
         "get_device_properties": lambda *_: Properties(f"simulated {kind}"),
         "get_rng_state": lambda *_: torch.get_rng_state(),
         "get_rng_state_all": lambda: [],
-        "init": _nothing,
-        "ipc_collect": _nothing,
+        "init": _nothing(),
+        "ipc_collect": _nothing(),
         "is_available": lambda: True,
         "is_initialized": lambda: True,
-        "manual_seed": _nothing,
-        "manual_seed_all": _nothing,
+        "manual_seed": _nothing(),
+        "manual_seed_all": _nothing(),
         "max_memory_allocated": lambda *_: 0,
         "mem_get_info": lambda *_: (MEMORY, MEMORY),
         "memory_allocated": lambda *_: 0,
         "memory_reserved": lambda *_: 0,
-        "reset_peak_memory_stats": _nothing,
-        "seed": _nothing,
-        "seed_all": _nothing,
-        "set_device": _nothing,
-        "set_rng_state": _nothing,
-        "set_rng_state_all": _nothing,
-        "set_stream": _nothing,
-        "stream": _context,
-        "synchronize": _nothing,
+        "reset_peak_memory_stats": _nothing(),
+        "seed": _nothing(),
+        "seed_all": _nothing(),
+        "set_device": _nothing(),
+        "set_rng_state": _nothing(),
+        "set_rng_state_all": _nothing(),
+        "set_stream": _nothing(),
+        "stream": _context(),
+        "synchronize": _nothing(),
     }
 
 
@@ -175,4 +176,4 @@ def patch_cuda(torch: Any) -> None:
         setattr(torch.cuda, name, function)
     import torch.cuda.profiler as profiler
 
-    profiler.start = profiler.stop = _nothing
+    profiler.start, profiler.stop = _nothing(), _nothing()
