@@ -6,10 +6,10 @@
 SOURCE is a checkout of TileLang. Each example runs in a process of its own, as its file stands and
 without arguments. In the first run kernels are only timed, and matrix products and convolutions of
 the script's own reference are not computed (their results are zeros, and so are large random
-inputs), so that sizes made for GPUs do not matter; what the script then says of its results does not count. `--numeric` runs
-each example once more with everything computed, for at most the timeout; its exit code is the
-check. Kernels are told from each other by name and shapes of arguments; of those a tuner has timed,
-the fastest is shown. Times are predicted core times.
+inputs), so that sizes made for GPUs do not matter; what the script then says of its results does
+not count. `--numeric` runs each example once more with everything computed, for at most the
+timeout; its exit code is the check. Kernels are told from each other by name and shapes of
+arguments; of those that a tuner has timed, the fastest is shown. Times are predicted core times.
 """
 
 from __future__ import annotations

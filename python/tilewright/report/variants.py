@@ -2,8 +2,8 @@
 """What may be chosen otherwise in a kernel's source, and the kernel made again with it.
 
 A choice is an argument of the kernel's factory, or a number or the kind of a loop in its text. What
-counts is what a name is used for: the names that reach the shape of a tile or the number of a
-loop's stages. Whether another value is allowed is found out by making the kernel.
+counts is what a name is used for: the names that reach the shape of a tile or of a T.Parallel, or
+the number of a loop's stages. Whether another value is allowed is found out by making the kernel.
 """
 
 from __future__ import annotations
@@ -172,7 +172,8 @@ def _stage_count(node: ast.Call) -> ast.expr | None:
 
 
 def _wanted(node: ast.FunctionDef) -> tuple[set[str], set[str], set[str]]:
-    """Names that reach a tile's shape, a number of stages, or a tile's element type."""
+    """Names that reach the shape of a tile or of a T.Parallel, a number of stages, or a tile's
+    element type."""
     sizes: set[str] = set()
     stages: set[str] = set()
     kinds: set[str] = set()
@@ -182,6 +183,8 @@ def _wanted(node: ast.FunctionDef) -> tuple[set[str], set[str], set[str]]:
             given = [*child.args, *(k.value for k in child.keywords)]
             sizes |= _names(given[0]) if given else set()
             kinds |= _names(given[1]) if len(given) > 1 else set()
+        elif isinstance(child, ast.Call) and _called(child) == PARALLEL:
+            sizes = sizes.union(*map(_names, child.args))
         elif isinstance(child, ast.Call) and _called(child) == PIPELINED:
             count = _stage_count(child)
             stages |= _names(count) if count is not None else set()
