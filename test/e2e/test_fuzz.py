@@ -96,3 +96,64 @@ def test_scalar_that_a_loop_reads():
         return y
 
     check(scalar_in_a_loop, [randn(64, "float32", 1)], reference)
+
+
+@tilelang.jit
+def both_cores_in_one_tensor(A, B):
+    A: T.Tensor((24, 32), "float16")
+    B: T.Tensor((32, 24), "float16")
+    O = T.empty((2, 24, 24), "float32")
+    with T.Kernel(2, threads=128) as by:
+        a = T.alloc_shared((16, 32), "float16")
+        b = T.alloc_shared((32, 24), "float16")
+        product = T.alloc_fragment((16, 24), "float32")
+        other = T.alloc_fragment((16, 24), "float32")
+        T.copy(A[by * 16, 0], a)
+        T.copy(B, b)
+        T.gemm(a, b, product, clear_accum=True)
+        T.copy(product, O[0, by * 16, 0])
+        for i, j in T.Parallel(16, 24):
+            other[i, j] = product[i, j] * 0.5
+        T.copy(other, O[1, by * 16, 0])
+    return O
+
+
+def test_parts_of_a_tensor_written_by_different_cores():
+    def reference(a, b):
+        product = a.astype(np.float64) @ b.astype(np.float64)
+        return np.stack([product, product * 0.5])
+
+    check(
+        both_cores_in_one_tensor,
+        [randn((24, 32), seed=1), randn((32, 24), seed=2)],
+        reference,
+    )
+
+
+@tilelang.jit
+def sum_that_is_read_before_it_grows(A, B):
+    A: T.Tensor((16, 48), "float16")
+    B: T.Tensor((48, 16), "float16")
+    before = T.empty((16, 16), "float32")
+    with T.Kernel(1, threads=128) as _:
+        a = T.alloc_shared((16, 16), "float16")
+        b = T.alloc_shared((16, 16), "float16")
+        total = T.alloc_shared((16, 16), "float32")
+        seen = T.alloc_fragment((16, 16), "float32")
+        for k in T.Pipelined(3, num_stages=1):
+            T.copy(A[0, k * 16], a)
+            T.copy(B[k * 16, 0], b)
+            for i, j in T.Parallel(16, 16):
+                seen[i, j] = total[i, j]
+            T.gemm(a, b, total)
+        T.copy(seen, before)
+    return before
+
+
+def test_sum_that_is_read_before_it_grows():
+    """A copy of the sum is no row that is spread over it."""
+    check(
+        sum_that_is_read_before_it_grows,
+        [randn((16, 48), seed=1), randn((48, 16), seed=2)],
+        lambda a, b: a[:, :32].astype(np.float64) @ b[:32].astype(np.float64),
+    )

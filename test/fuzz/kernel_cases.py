@@ -398,7 +398,8 @@ class Generator:
         return Statement(f"T.copy({source}, {target})")
 
     def store(self) -> Statement:
-        if self.chance(0.2):
+        # What the cube core may have stored, the vector core may not load.
+        if self.chance(0.02 if self.has_cube else 0.2):
             return Statement(f"T.copy({self.here('O', 0)}, {self.random.choice(self.scores)})")
         return Statement(f"T.copy({self.random.choice(self.scores)}, {self.here('O', 0)})")
 

@@ -70,9 +70,7 @@ private:
   std::vector<Item> items;
 
   void add(unsigned block, int place, int before, std::function<void()> create) {
-    Block *where = table.blocks()[block].block;
-    items.push_back(
-        {place, items.size(), &*std::next(where->begin(), std::max(before, 0)), std::move(create)});
+    items.push_back({place, items.size(), table.opAt(block, before), std::move(create)});
   }
 
   void at(Operation *before, llvm::function_ref<void()> create) {

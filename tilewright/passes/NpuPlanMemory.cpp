@@ -16,6 +16,7 @@
 #include <climits>
 #include <map>
 #include <numeric>
+#include <set>
 #include <vector>
 
 #define DEBUG_TYPE "npu-plan-memory"
@@ -207,19 +208,44 @@ void padRows(func::FuncOp function) {
   }
 }
 
-/// Most bytes that are live at one position: no plan needs less.
-int64_t peakOf(ArrayRef<Tile> tiles) {
-  SmallVector<std::pair<int, int64_t>> changes; // those that end come before those that begin
-  for (const Tile &tile : tiles) {
-    changes.push_back({tile.live.first, tile.bytes});
-    changes.push_back({tile.live.last + 1, -tile.bytes});
+/// Bytes that are live at each position: the most of them, while ranges come and go.
+class Peak {
+public:
+  explicit Peak(ArrayRef<Tile> tiles) {
+    int last = 0;
+    for (const Tile &tile : tiles)
+      last = std::max(last, tile.live.last);
+    leaves = int(llvm::PowerOf2Ceil(last + 1));
+    nodes.resize(2 * leaves);
+    for (const Tile &tile : tiles)
+      add(tile, 1);
   }
-  llvm::sort(changes);
-  int64_t peak = 0, sum = 0;
-  for (auto [position, bytes] : changes)
-    peak = std::max(peak, sum += bytes);
-  return peak;
-}
+
+  int64_t bytes() const { return nodes[1].most; }
+  void add(const Tile &tile, int sign) { add(1, 0, leaves - 1, tile.live, sign * tile.bytes); }
+
+private:
+  struct Node {
+    int64_t everywhere = 0, most = 0;
+  };
+  int leaves;
+  std::vector<Node> nodes; ///< a tree of halves; the children of i are 2i and 2i + 1
+
+  void add(int number, int from, int to, LiveRange range, int64_t bytes) {
+    if (range.last < from || to < range.first)
+      return;
+    Node &node = nodes[number];
+    if (range.first <= from && to <= range.last) {
+      node.everywhere += bytes;
+      node.most += bytes;
+      return;
+    }
+    int middle = (from + to) / 2;
+    add(2 * number, from, middle, range, bytes);
+    add(2 * number + 1, middle + 1, to, range, bytes);
+    node.most = node.everywhere + std::max(nodes[2 * number].most, nodes[2 * number + 1].most);
+  }
+};
 
 /// Elements that the vector unit and the cube compute in a block of statements.
 class Work {
@@ -359,12 +385,12 @@ private:
                  << tile.alloc.getName() << "' has a size that is not known when the "
                  << "kernel is compiled; give it a constant shape";
       // While more is live at once than there is room for, no plan is worth a try.
+      Peak peak(tiles);
+      Drops drops = dropsOf(tiles, memory);
       bool isChanged = false;
-      for (int64_t peak = peakOf(tiles); peak > memory.capacity; peak = peakOf(tiles)) {
-        if (!dropSlots(tiles, liveness, memory, peak))
-          break;
+      while (peak.bytes() > memory.capacity &&
+             dropSlots(tiles, drops, peak, liveness, memory, peak.bytes()))
         isChanged = true;
-      }
       if (isChanged)
         continue;
       int64_t needed = place(tiles, memory, function);
@@ -373,7 +399,7 @@ private:
           tile.alloc.setAddress(tile.address);
         return success();
       }
-      if (!dropSlots(tiles, liveness, memory, needed))
+      if (!dropSlots(tiles, drops, peak, liveness, memory, needed))
         return explain(function, tiles, memory, needed);
     }
   }
@@ -471,30 +497,37 @@ private:
     return works.try_emplace(block, *block).first->second.eighths(advance, last);
   }
 
+  /// Slots that may be dropped, and what that costs: the cheapest one first, by number of its tile.
+  using Drops = std::set<std::tuple<bool, int64_t, int64_t, unsigned>>;
+
+  void addDrop(Drops &drops, Tile tile, unsigned number, const Memory &memory) {
+    if (tile.alloc.getSlots() < 2)
+      return;
+    bool isSecond = tile.alloc.getSlots() == 2;
+    int64_t eighths = isSecond ? heldEighths(tile.alloc) : 0;
+    if (!keepSlots || memory.space != npu::Space::UB || eighths <= 4)
+      drops.insert({isSecond, eighths, -tile.bytes, number});
+  }
+  Drops dropsOf(ArrayRef<Tile> tiles, const Memory &memory) {
+    Drops drops;
+    for (auto [number, tile] : llvm::enumerate(tiles))
+      addDrop(drops, tile, number, memory);
+    return drops;
+  }
+
   /// The rung before an error: the largest tile with more than two slots keeps half of them. Once
   /// there is none, a tile with two keeps one: the second slot lets moves run beside the work on
   /// the tile, so the one that is taken the shortest goes first, and with `keep-slots` none in UB
   /// that is taken for more than half of a turn's work. False without such a tile.
-  bool dropSlots(MutableArrayRef<Tile> tiles, const Liveness &liveness, const Memory &memory,
-                 int64_t needed) {
-    Tile *cheapest = nullptr;
-    std::tuple<bool, int64_t, int64_t> least;
-    for (Tile &tile : tiles) {
-      if (tile.alloc.getSlots() < 2)
-        continue;
-      bool isSecond = tile.alloc.getSlots() == 2;
-      int64_t eighths = isSecond ? heldEighths(tile.alloc) : 0;
-      if (keepSlots && memory.space == npu::Space::UB && eighths > 4)
-        continue;
-      std::tuple cost(isSecond, eighths, -tile.bytes);
-      if (!cheapest || cost < least) {
-        cheapest = &tile;
-        least = cost;
-      }
-    }
-    if (!cheapest)
+  bool dropSlots(MutableArrayRef<Tile> tiles, Drops &drops, Peak &peak, const Liveness &liveness,
+                 const Memory &memory, int64_t needed) {
+    if (drops.empty())
       return false;
-    npu::AllocOp alloc = cheapest->alloc;
+    unsigned number = std::get<3>(*drops.begin());
+    drops.erase(drops.begin());
+    Tile &tile = tiles[number];
+    peak.add(tile, -1);
+    npu::AllocOp alloc = tile.alloc;
     int64_t slots = int64_t(alloc.getSlots()),
             fewer = slots > 2 ? std::max<int64_t>(2, slots / 2) : 1;
     alloc.emitRemark("[npu-plan-memory] fallback: '")
@@ -502,20 +535,22 @@ private:
         << " slots, so its moves overlap less: the tiles "
         << "need " << kib(needed) << " of " << kib(memory.capacity) << " " << memory.name;
     alloc.setSlots(fewer);
-    cheapest->bytes = alloc.getSlotBytes() * fewer;
+    tile.bytes = alloc.getSlotBytes() * fewer;
     if (fewer == 1)
-      cheapest->live = liveness.withOneSlot(alloc);
+      tile.live = liveness.withOneSlot(alloc);
+    peak.add(tile, 1);
     if (fewer == 1)
       for (Operation *user : llvm::make_early_inc_range(alloc->getUsers()))
         if (isa<npu::AdvanceOp>(user))
           user->erase();
+    addDrop(drops, tile, number, memory);
     return true;
   }
 
   /// The error when nothing fits: a table, and a note per tile.
   LogicalResult explain(func::FuncOp function, MutableArrayRef<Tile> tiles, const Memory &memory,
                         int64_t needed) {
-    int64_t peak = peakOf(tiles);
+    int64_t peak = Peak(tiles).bytes();
     llvm::sort(tiles, [](const Tile &a, const Tile &b) {
       return a.bytes != b.bytes ? a.bytes > b.bytes : a.live.first < b.live.first;
     });

@@ -110,6 +110,7 @@ struct Event {
   AccessKind kind;
   Value buffer;
   int64_t slot, block;
+  int64_t begin, end;                 ///< bytes of the slot, for a planned buffer
   std::vector<Number> offsets, sizes; ///< empty offsets: all of it
 };
 
@@ -157,7 +158,8 @@ private:
   std::vector<unsigned> mostTurns; ///< per depth
   std::array<Lane, kNumPipes> lanes;
   std::map<FlagKey, FlagState> flags;
-  std::map<int, std::vector<Event>> history; ///< per space
+  /// Per space and pipe, by tick.
+  std::map<int, std::array<std::vector<Event>, kNumPipes>> history;
   unsigned numUnknowns = 0;
   int64_t block = 0;
 
@@ -368,10 +370,6 @@ private:
     return clock;
   }
 
-  bool isAfter(Pipe pipe, Pipe other, unsigned tick) {
-    return lane(pipe).clock[unsigned(other)] >= tick;
-  }
-
   void runBarrier(BarrierOp barrier) {
     Pipe pipe = barrier.getPipe();
     if (pipe != Pipe::All) {
@@ -454,8 +452,13 @@ private:
       Box box = access.getBox(index);
       if (cast<PipeInterface>(op).getBoxPipe(index) != pipe || spaceOf(box.buffer) == Space::Reg)
         continue;
-      Event event{op,    pipe, tick, access.getAccessKind(index), box.buffer, slotOf(box.buffer),
-                  block, {},   {}};
+      auto [begin, end] = bytesOf(box.buffer);
+      Event event{op,         pipe,
+                  tick,       access.getAccessKind(index),
+                  box.buffer, slotOf(box.buffer),
+                  block,      begin,
+                  end,        {},
+                  {}};
       for (Value offset : box.offsets)
         event.offsets.push_back(numberOf(offset));
       for (Value size : box.sizes)
@@ -464,14 +467,34 @@ private:
         event.sizes.assign(box.offsets.size(), Number{1});
       events.push_back(std::move(event));
     }
+    for (const Event &event : events)
+      compare(event);
     for (Event &event : events)
-      for (const Event &old : history[int(spaceOf(event.buffer))])
-        if (mustBeOrdered(old, event) && !isAfter(pipe, old.pipe, old.tick))
-          complain(event, old);
-    for (Event &event : events)
-      history[int(spaceOf(event.buffer))].push_back(std::move(event));
+      history[int(spaceOf(event.buffer))][unsigned(pipe)].push_back(std::move(event));
     complete(pipe, tick);
     return tick;
+  }
+
+  /// Complains of what came before and may not be done. Ticks of a pipe grow, and all up to the one
+  /// that the clock knows are done: only those behind it are looked at.
+  void compare(const Event &event) {
+    for (unsigned other = 0; other < kNumPipes; ++other) {
+      const std::vector<Event> &before = history[int(spaceOf(event.buffer))][other];
+      const unsigned done = lane(event.pipe).clock[other];
+      for (auto old = before.rbegin(); old != before.rend() && old->tick > done; ++old)
+        if (mustBeOrdered(*old, event))
+          complain(event, *old);
+    }
+  }
+
+  /// The bytes of the slot that a planned buffer is at now; none of an argument.
+  std::pair<int64_t, int64_t> bytesOf(Value buffer) {
+    auto alloc = buffer.getDefiningOp<AllocOp>();
+    if (!alloc)
+      return {0, 0};
+    int64_t bytes = alloc.getSlotBytes();
+    int64_t begin = alloc.getAddress().value_or(0) + slotOf(buffer) * bytes;
+    return {begin, begin + bytes};
   }
 
   void complain(const Event &event, const Event &old) {
@@ -482,20 +505,18 @@ private:
            "the earlier access");
   }
 
-  bool mustBeOrdered(const Event &old, const Event &event) {
+  static bool isArgument(const Event &event) { return event.begin == event.end; }
+
+  static bool mustBeOrdered(const Event &old, const Event &event) {
     if (!writes(old.kind) && !writes(event.kind))
       return false;
     if (old.pipe == Pipe::V && event.pipe == Pipe::V && !writes(old.kind))
       return false;
-    auto oldAlloc = old.buffer.getDefiningOp<AllocOp>(),
-         alloc = event.buffer.getDefiningOp<AllocOp>();
-    if (!oldAlloc || !alloc)
+    if (isArgument(old) || isArgument(event))
       return old.buffer == event.buffer && old.block == event.block && mayMeet(old, event);
-    if (oldAlloc == alloc)
+    if (old.buffer == event.buffer)
       return old.slot == event.slot && mayMeet(old, event);
-    int64_t oldBegin = oldAlloc.getAddress().value_or(0) + old.slot * oldAlloc.getSlotBytes();
-    int64_t begin = alloc.getAddress().value_or(0) + event.slot * alloc.getSlotBytes();
-    return begin < oldBegin + oldAlloc.getSlotBytes() && oldBegin < begin + alloc.getSlotBytes();
+    return event.begin < old.end && old.begin < event.end;
   }
 
   /// Two boxes of one buffer: false when some dimension keeps them apart.

@@ -71,6 +71,7 @@ LogicalResult AccessTable::addBlock(Block &block, int parent, int opInParent) {
   allBlocks.push_back(info);
   for (auto [index, op] : llvm::enumerate(block)) {
     indices[&op] = index;
+    allBlocks[self].ops.push_back(&op);
     if (isa<func::FuncOp>(op))
       continue;
     for (Region &region : op.getRegions()) {
@@ -158,6 +159,29 @@ bool AccessTable::mayAlias(unsigned first, unsigned second) const {
     return true;
   const Buffer &a = allBuffers[first], &b = allBuffers[second];
   return a.space == b.space && a.space != Space::GM && a.begin < b.end && b.begin < a.end;
+}
+
+std::vector<SmallVector<unsigned>> AccessTable::aliases() const {
+  SmallVector<unsigned> byBegin = llvm::to_vector(llvm::seq<unsigned>(0, allBuffers.size()));
+  llvm::sort(byBegin, [&](unsigned a, unsigned b) {
+    return std::make_tuple(allBuffers[a].space, allBuffers[a].begin, a) <
+           std::make_tuple(allBuffers[b].space, allBuffers[b].begin, b);
+  });
+  std::vector<SmallVector<unsigned>> result(allBuffers.size());
+  for (auto [place, one] : llvm::enumerate(byBegin)) {
+    result[one].push_back(one);
+    for (unsigned other : llvm::drop_begin(byBegin, place + 1)) {
+      const Buffer &next = allBuffers[other];
+      if (next.space != allBuffers[one].space ||
+          (next.space != Space::GM && next.begin >= allBuffers[one].end))
+        break;
+      if (!mayAlias(one, other))
+        continue;
+      result[one].push_back(other);
+      result[other].push_back(one);
+    }
+  }
+  return result;
 }
 
 AccessTable::Linear AccessTable::sum(const Linear &left, const Linear &right, int64_t factor) {

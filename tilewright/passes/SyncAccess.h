@@ -36,12 +36,13 @@ struct Access {
 /// A block of the function with its place in the nest of loops.
 struct BlockInfo {
   mlir::Block *block;
-  int parent = -1;            ///< the block that holds the op around this one
-  int opInParent = -1;        ///< index of that op
-  bool isLoopBody = false;    ///< a region of a loop
-  bool isInLoop = false;      ///< runs more than once, maybe
-  bool isInInnerLoop = false; ///< more than once in one logical block, maybe
-  unsigned depth = 0;         ///< number of loops around
+  int parent = -1;                         ///< the block that holds the op around this one
+  int opInParent = -1;                     ///< index of that op
+  bool isLoopBody = false;                 ///< a region of a loop
+  bool isInLoop = false;                   ///< runs more than once, maybe
+  bool isInInnerLoop = false;              ///< more than once in one logical block, maybe
+  unsigned depth = 0;                      ///< number of loops around
+  std::vector<mlir::Operation *> ops = {}; ///< by index, as they stood when the table was built
 };
 
 /// Where two accesses part: the innermost block with an op around each.
@@ -73,12 +74,19 @@ public:
   /// Index of an op in its block.
   int indexOf(mlir::Operation *op) const { return indices.lookup(op); }
   unsigned blockOf(mlir::Operation *op) const { return blockIds.lookup(op->getBlock()); }
+  /// The op with an index; the first one for what is before it.
+  mlir::Operation *opAt(unsigned block, int index) const {
+    return allBlocks[block].ops[std::max(index, 0)];
+  }
 
   /// Where two ops meet; the first comes before or is the same as the second in the text.
   Meeting meet(mlir::Operation *first, mlir::Operation *second) const;
 
   /// True when slots of the two buffers may share bytes.
   bool mayAlias(unsigned first, unsigned second) const;
+
+  /// Per buffer, all that it may alias, itself among them.
+  std::vector<llvm::SmallVector<unsigned>> aliases() const;
 
   /// When the two accesses may touch the same bytes, slots of rotating buffers left aside.
   Overlap overlap(const Access &first, const Access &second, const Meeting &meeting) const;

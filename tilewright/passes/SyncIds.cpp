@@ -26,28 +26,34 @@ bool isColder(const AccessTable &table, const Flag &first, const Flag &second) {
   return key(first) < key(second);
 }
 
-Operation *opAt(const AccessTable &table, unsigned block, int index) {
-  return &*std::next(table.blocks()[block].block->begin(), std::max(index, 0));
-}
-
 std::string pairName(Pipe source, Pipe target) {
   return (stringifyPipe(source) + " to " + stringifyPipe(target)).str();
 }
 
 } // namespace
 
-/// Sets `source` and `target` to a pair of pipes that needs too many ids, and fails.
-bool Solver::assignIds(Pipe &source, Pipe &target) {
+/// The part of a long block that a flag is in; none for one from turn to turn of such a block.
+Solver::Part Solver::partOf(const Flag &flag) const {
+  Part from = partOf(flag.block, flag.from);
+  return from == partOf(flag.block, flag.to - 1) ? from : Part();
+}
+
+/// Gives each flag an id. What is short of ids comes back: the first pair of pipes, of each part of
+/// a long block.
+std::vector<Solver::Shortage> Solver::assignIds() {
   std::map<std::pair<Pipe, Pipe>, std::vector<Flag *>> groups;
   for (Flag &flag : flags)
     groups[{flag.source, flag.target}].push_back(&flag);
+  std::vector<Shortage> found;
+  std::set<Part> parts;
   for (auto &[pipes, group] : groups) {
     if (assignIds(group))
       continue;
-    std::tie(source, target) = pipes;
-    return false;
+    for (const Flag *flag : group)
+      if (flag->id + flag->numIds > maxIds && parts.insert(partOf(*flag)).second)
+        found.push_back({pipes.first, pipes.second, partOf(*flag)});
   }
-  return true;
+  return found;
 }
 
 bool Solver::assignIds(ArrayRef<Flag *> group) const {
@@ -110,6 +116,11 @@ bool Solver::mayShareId(ArrayRef<const Flag *> users, const Flag &flag) const {
 
 /// True when each of the two is awaited before the other is set again.
 bool Solver::mayShareId(const Flag &first, const Flag &second) const {
+  // A barrier lies between two parts of a long block, and between one of them and the next turn's
+  // other unless these are the last and the first.
+  if (Part a = partOf(first), b = partOf(second); a.block >= 0 && a.block == b.block && a != b)
+    if (std::min(a.part, b.part) > 0 || std::max(a.part, b.part) < int(cuts.at(a.block).size()))
+      return true;
   struct End {
     unsigned block;
     int set, wait;
@@ -138,7 +149,7 @@ bool Solver::mayShareId(const Flag &first, const Flag &second) const {
   };
   bool isInLoop = table.blocks()[a.block].isInLoop;
   if (isFirstEarlier && isSecondEarlier) // two regions of one op
-    return !isa<LoopLikeOpInterface>(opAt(table, a.block, a.set / placeOfOp(1))) &&
+    return !isa<LoopLikeOpInterface>(table.opAt(a.block, a.set / placeOfOp(1))) &&
            (!isInLoop || (goesBefore(a, b, 1) && goesBefore(b, a, 1)));
   const End &earlier = isFirstEarlier ? a : b, &later = isFirstEarlier ? b : a;
   return goesBefore(earlier, later, 0) && (!isInLoop || goesBefore(later, earlier, 1));
@@ -178,17 +189,18 @@ bool Solver::mergeFlags(ArrayRef<Flag *> group) {
   if (llvm::any_of(mergedOrders, isSame))
     return false;
   mergedOrders.push_back(*best);
-  fallbacks.push_back({opAt(table, best->block, best->to),
+  fallbacks.push_back({table.opAt(best->block, best->to),
                        "one event for two orders from " + pairName(best->source, best->target) +
                            ": more than the event ids there are; the first op waits for both"});
   return true;
 }
 
 /// Gives up the cheapest thing that frees ids of this pair. False when there is nothing left.
-bool Solver::relieve(Pipe source, Pipe target) {
+bool Solver::relieve(const Shortage &shortage) {
+  auto [source, target, part] = shortage;
   std::vector<Flag *> group;
   for (Flag &flag : flags)
-    if (flag.source == source && flag.target == target)
+    if (flag.source == source && flag.target == target && (part == Part() || partOf(flag) == part))
       group.push_back(&flag);
   if (mergeFlags(group))
     return true;
@@ -196,17 +208,18 @@ bool Solver::relieve(Pipe source, Pipe target) {
   for (Flag *flag : group)
     if (flag->rotate >= 0 && plainBuffers.insert(flag->rotate).second) {
       Value buffer = table.buffers()[flag->rotate].value;
-      fallbacks.push_back({opAt(table, flag->block, flag->to),
+      fallbacks.push_back({table.opAt(flag->block, flag->to),
                            "one event for all slots of '" + nameOf(buffer).str() +
                                "': more than the event ids from " + pairName(source, target) +
                                " there are; its slots no longer overlap"});
       llvm::erase_if(mergedOrders,
                      [&](const Order &order) { return order.rotate == flag->rotate; });
+      collect();
       return true;
     }
   for (Flag *flag : group)
     if (forcedBarriers.insert({flag->block, flag->to, Pipe::All}).second) {
-      fallbacks.push_back({opAt(table, flag->block, flag->to),
+      fallbacks.push_back({table.opAt(flag->block, flag->to),
                            "barrier for all pipes: more than the event ids from " +
                                pairName(source, target) + " there are; every pipe drains here"});
       return true;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tilewright/passes/SyncSchedule.h"
 
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tilewright;
@@ -32,6 +32,8 @@ VectorSchedule::VectorSchedule(const AccessTable &table, const Solver &solver) :
   for (const Barrier &barrier : solver.barriers)
     if (barrier.pipe != Pipe::V)
       isCut.insert({barrier.block, barrier.to});
+  for (const Access &access : table.accesses())
+    accessesOf[access.op].push_back(&access);
   for (auto [number, info] : llvm::enumerate(table.blocks())) {
     std::vector<Operation *> run;
     for (auto [index, op] : llvm::enumerate(*info.block)) {
@@ -51,15 +53,12 @@ VectorSchedule::VectorSchedule(const AccessTable &table, const Solver &solver) :
 /// Puts each op on the first level after the ops whose results it needs. A level has no barrier in
 /// it: a write may follow a read of the same bytes there, as the unit reads before it writes.
 void VectorSchedule::addRun(ArrayRef<Operation *> ops) {
-  llvm::MapVector<Operation *, SmallVector<const Access *>> accesses;
+  llvm::SmallSetVector<Operation *, 8> vectorOps;
   for (Operation *op : ops)
     if (isVectorOp(*op))
-      accesses.insert({op, {}});
-  if (accesses.size() < 3)
+      vectorOps.insert(op);
+  if (vectorOps.size() < 3)
     return;
-  for (const Access &access : table.accesses())
-    if (auto found = accesses.find(access.op); found != accesses.end())
-      found->second.push_back(&access);
 
   auto conflict = [&](const Access &first, const Access &second) {
     return (writes(first.kind) || writes(second.kind)) &&
@@ -67,11 +66,11 @@ void VectorSchedule::addRun(ArrayRef<Operation *> ops) {
            table.overlap(first, second, table.meet(first.op, second.op)).sameTurn;
   };
   std::vector<std::pair<unsigned, Operation *>> levels;
-  for (auto &[op, boxes] : accesses) {
+  for (Operation *op : vectorOps) {
     unsigned level = 0;
     for (auto [earlierLevel, earlier] : levels)
-      for (const Access *first : accesses[earlier])
-        for (const Access *second : boxes)
+      for (const Access *first : accessesOf[earlier])
+        for (const Access *second : accessesOf[op])
           if (conflict(*first, *second))
             level = std::max(level, earlierLevel + writes(first->kind));
     levels.push_back({level, op});
@@ -84,7 +83,7 @@ void VectorSchedule::addRun(ArrayRef<Operation *> ops) {
   });
   Run run{ops, {}, ops.back()->getNextNode()};
   for (Operation *op : ops)
-    if (!accesses.contains(op))
+    if (!vectorOps.contains(op))
       run.after.push_back(op);
   for (auto [level, op] : levels)
     run.after.push_back(op);

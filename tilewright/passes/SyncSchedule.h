@@ -26,6 +26,7 @@ private:
 
   const AccessTable &table;
   std::vector<Run> runs;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<const Access *>> accessesOf;
 
   void addRun(llvm::ArrayRef<mlir::Operation *> ops);
   static void place(llvm::ArrayRef<mlir::Operation *> ops, mlir::Operation *end);

@@ -52,22 +52,26 @@ void Solver::cutLongBlocks() {
 }
 
 void Solver::solve() {
+  for (auto [number, buffer] : llvm::enumerate(table.buffers()))
+    if (buffer.slots > 1 && buffer.advances.size() == 1)
+      rotating[table.blockOf(buffer.advances.front())].push_back(number);
   cutLongBlocks();
+  collect();
   // Each round that runs out of ids, or of turns that hold a flag back, gives up something; there
-  // are finitely many such things.
+  // are finitely many such things. The parts of a long block have nothing to do with each other, so
+  // that each of them gives up its own in one round.
   while (true) {
-    required.clear();
-    numbers.clear();
     flags.clear();
     barriers = forcedBarriers;
-    collect();
     chooseFlags();
     protect();
     if (forbidBranches())
       continue;
     chooseBarriers();
-    Pipe source, target;
-    if (assignIds(source, target) || !relieve(source, target))
+    bool isRelieved = false;
+    for (const Shortage &shortage : assignIds())
+      isRelieved |= relieve(shortage);
+    if (!isRelieved)
       return;
   }
 }
@@ -75,27 +79,27 @@ void Solver::solve() {
 //===--- What must be ordered
 //----------------------------------------------------------------------===//
 
+/// The part of a long block in which a place is; none where there is no such block around it.
+Solver::Part Solver::partOf(unsigned block, int index) const {
+  while (!cuts.count(block) && table.blocks()[block].parent >= 0) {
+    index = table.blocks()[block].opInParent;
+    block = table.blocks()[block].parent;
+  }
+  auto found = cuts.find(block);
+  if (found == cuts.end())
+    return {};
+  return {int(block), int(llvm::upper_bound(found->second, index) - found->second.begin())};
+}
+
 /// Between two barriers for all pipes of a long block, an access only meets others there, those
 /// behind the last barrier if it stands before the first, and what is outside of the block.
 std::vector<Solver::Partners> Solver::partnersOf() const {
   ArrayRef<Access> accesses = table.accesses();
   const unsigned count = accesses.size();
   std::vector<Partners> partners(count, {count, count, count});
-  struct Place {
-    int block = -1, part = -1;
-  };
-  std::vector<Place> places(count);
-  for (auto [number, access] : llvm::enumerate(accesses)) {
-    unsigned block = table.blockOf(access.op);
-    int index = table.indexOf(access.op);
-    while (!cuts.count(block) && table.blocks()[block].parent >= 0) {
-      index = table.blocks()[block].opInParent;
-      block = table.blocks()[block].parent;
-    }
-    if (auto found = cuts.find(block); found != cuts.end())
-      places[number] = {int(block),
-                        int(llvm::upper_bound(found->second, index) - found->second.begin())};
-  }
+  std::vector<Part> places(count);
+  for (auto [number, access] : llvm::enumerate(accesses))
+    places[number] = partOf(table.blockOf(access.op), table.indexOf(access.op));
   for (unsigned begin = 0; begin < count;) {
     unsigned end = begin;
     while (end < count && places[end].block == places[begin].block)
@@ -116,16 +120,15 @@ std::vector<Solver::Partners> Solver::partnersOf() const {
   return partners;
 }
 
+/// Finds what is required; anew when the slots of a buffer are no longer told apart.
 void Solver::collect() {
+  required.clear();
+  numbers.clear();
   ArrayRef<Access> accesses = table.accesses();
   std::vector<SmallVector<unsigned>> ofBuffer(table.buffers().size()); // numbers of accesses
   for (auto [number, access] : llvm::enumerate(accesses))
     ofBuffer[access.buffer].push_back(number);
-  std::vector<SmallVector<unsigned>> aliases(ofBuffer.size());
-  for (unsigned one = 0; one < aliases.size(); ++one)
-    for (unsigned other = 0; other < aliases.size(); ++other)
-      if (table.mayAlias(one, other))
-        aliases[one].push_back(other);
+  std::vector<SmallVector<unsigned>> aliases = table.aliases();
   std::vector<Partners> partners = partnersOf();
   SmallVector<unsigned> later;
   for (auto [number, first] : llvm::enumerate(accesses)) {
@@ -148,7 +151,6 @@ void Solver::collect() {
           (first.pipe != second.pipe || first.pipe == Pipe::V))
         collectPair(first, second);
   }
-  barriers.insert(forcedBarriers.begin(), forcedBarriers.end());
 }
 
 /// True when both accesses of one run of the block mean the same slot of a rotating buffer.
@@ -215,8 +217,7 @@ std::optional<Order::Places> Solver::placesInBranch(const Access &access,
 /// before the op, the other after it, which keeps each event from being set twice. The halves of a
 /// while loop take turns an unequal number of times, so flags cannot be balanced between them.
 void Solver::collectBranches(const Access &first, const Access &second, const Meeting &meeting) {
-  Block *block = table.blocks()[meeting.block].block;
-  Operation *op = &*std::next(block->begin(), meeting.first);
+  Operation *op = table.opAt(meeting.block, meeting.first);
   if (isa<LoopLikeOpInterface>(op)) {
     for (auto [number, info] : llvm::enumerate(table.blocks()))
       if (info.block->getParentOp() == op)
@@ -276,9 +277,18 @@ void Solver::addLink(unsigned block, const Link &link) {
   inBlock.insert(after, link);
 }
 
-void Solver::removeLinks(int number) {
-  for (std::vector<Link> &inBlock : links)
-    llvm::erase_if(inBlock, [&](const Link &link) { return link.flag == number; });
+/// Takes out what addLinks() put in for a flag.
+void Solver::removeLinks(const Flag &flag, int number) {
+  auto remove = [&](unsigned block, int set) {
+    std::vector<Link> &inBlock = links[block];
+    auto first = std::lower_bound(inBlock.begin(), inBlock.end(), set,
+                                  [](const Link &at, int place) { return at.set < place; });
+    while (first != inBlock.end() && first->set == set)
+      first = first->flag == number ? inBlock.erase(first) : first + 1;
+  };
+  remove(flag.block, placeOfSet(flag.from));
+  if (const BlockInfo &info = table.blocks()[flag.block]; info.parent >= 0)
+    remove(info.parent, placeOfWait(info.opInParent));
 }
 
 void Solver::addLinks(const Flag &flag, int number) {
@@ -375,7 +385,11 @@ int Solver::distance(const Path &path, int limit, int slotsOf) const {
             isLower |= lower(then[pipe], link->wait);
         else
           isLower = lower(then[unsigned(link->target)], link->wait);
-        isChanged |= isLower && weight == 0;
+        if (!isLower || weight > 0)
+          continue;
+        if (now[unsigned(path.target)] < path.end)
+          return turn;
+        isChanged = true;
       }
     }
     if (now[unsigned(path.target)] < path.end)
@@ -448,7 +462,7 @@ void Solver::chooseFlags() {
     if (!isImplied(order))
       continue;
     isKept[number] = false;
-    removeLinks(number);
+    removeLinks(flag, number);
   }
   skippedFlag = -1;
   for (auto [number, flag] : llvm::enumerate(chosen))
@@ -470,7 +484,7 @@ bool Solver::chooseIds(Flag &flag) const {
   if (needed >= 0 && needed <= 1)
     return true;
   Meeting between{flag.block, flag.from + 1, flag.to - 1};
-  for (auto [number, buffer] : llvm::enumerate(table.buffers())) {
+  for (unsigned number : rotating.lookup(flag.block)) {
     int period = periodOf(number, flag.block);
     if (needed < 0 || period < needed || !isOneVersion(between, number))
       continue;

@@ -3,6 +3,7 @@
 
 #include "tilewright/passes/SyncAccess.h"
 
+#include <compare>
 #include <map>
 #include <optional>
 #include <set>
@@ -104,6 +105,7 @@ private:
   llvm::DenseMap<Key, unsigned> numbers;                ///< of orders that only differ in `from`
   std::vector<Order> required;
   std::set<Barrier> forcedBarriers;
+  llvm::DenseMap<unsigned, llvm::SmallVector<unsigned>> rotating; ///< buffers by their block
   std::map<unsigned, std::vector<int>> cuts; ///< of long blocks: the ops behind their barriers
   std::set<int> plainBuffers;                ///< rotating buffers whose slots are not told apart
   std::set<std::pair<npu::Pipe, npu::Pipe>> outside; ///< orders that stand in no branch
@@ -119,7 +121,19 @@ private:
     unsigned end, lastBegin, lastEnd;
   };
 
+  /// What is between two barriers of a long block; -1: not in a long block.
+  struct Part {
+    int block = -1, part = -1;
+    auto operator<=>(const Part &) const = default;
+  };
+  /// Two pipes that have too few event ids, in the function or in one part of a long block.
+  struct Shortage {
+    npu::Pipe source, target;
+    Part part;
+  };
+
   void cutLongBlocks();
+  Part partOf(unsigned block, int index) const;
   std::vector<Partners> partnersOf() const;
   void collect();
   void collectPair(const Access &first, const Access &second);
@@ -136,7 +150,7 @@ private:
   void protect();
   void addLink(unsigned block, const Link &link);
   void addLinks(const Flag &flag, int number);
-  void removeLinks(int number);
+  void removeLinks(const Flag &flag, int number);
   void addLinkAround(const Flag &flag, int number);
   void addBarrier(const Barrier &barrier);
   void resetLinks();
@@ -144,11 +158,12 @@ private:
   int distance(const Path &path, int limit, int slotsOf = -1) const;
   int distanceThroughBranches(Path path, int limit, int slotsOf = -1) const;
 
-  bool assignIds(npu::Pipe &source, npu::Pipe &target);
+  std::vector<Shortage> assignIds();
+  Part partOf(const Flag &flag) const;
   bool assignIds(llvm::ArrayRef<Flag *> group) const;
   bool mayShareId(const Flag &first, const Flag &second) const;
   bool mayShareId(llvm::ArrayRef<const Flag *> users, const Flag &flag) const;
-  bool relieve(npu::Pipe source, npu::Pipe target);
+  bool relieve(const Shortage &shortage);
   bool mergeFlags(llvm::ArrayRef<Flag *> group);
 };
 

@@ -86,8 +86,9 @@ std::optional<MaskedSum> match(ElementwiseOp add) {
     return std::nullopt;
 
   auto made = dyn_cast_or_null<ElementwiseOp>(lastTouch(add, found.score));
-  if (made && made.getFn() == Fn::Copy && made.getNumBoxes() == 2 && isWhole(made, 0) &&
-      coversBuffer(made.getBox(1)) && !found.load.getRelu() && made->isBeforeInBlock(found.load) &&
+  if (made && made.getFn() == Fn::Copy && made.getNumBoxes() == 2 &&
+      made.getBox(0).buffer == found.score && isWhole(made, 0) && coversBuffer(made.getBox(1)) &&
+      !found.load.getRelu() && made->isBeforeInBlock(found.load) &&
       made.getBox(1).buffer != found.sum &&
       cast<MemRefType>(made.getBox(1).buffer.getType()).getElementType().isF32() &&
       lastTouch(add, made.getBox(1).buffer) == made.getOperation()) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tilewright/passes/Ranges.h"
 #include "tilewright/passes/TileUtils.h"
 
 namespace tilewright::passes {
@@ -32,6 +33,18 @@ Sides sidesOf(AccessInterface op) {
     sides.vector |= scopeOf(buffer) == Scope::UB;
   }
   return sides;
+}
+
+/// First and last element of a box in each dimension, where they are known.
+SmallVector<std::optional<Bounds>> reachOf(const Box &box) {
+  SmallVector<std::optional<Bounds>> reach;
+  for (auto [dim, offset] : llvm::enumerate(box.offsets)) {
+    std::optional<Bounds> start = rangeOf(offset);
+    std::optional<Bounds> size = box.sizes.empty() ? Bounds{1, 1} : rangeOf(box.sizes[dim]);
+    reach.push_back(start && size ? std::optional(Bounds{start->low, start->high + size->high - 1})
+                                  : std::nullopt);
+  }
+  return reach;
 }
 
 /// Scalars that only the vector core knows: read from its tiles or from a tensor that it writes,
@@ -300,38 +313,48 @@ LogicalResult Splitter::checkScalars() {
   return failure(result.wasInterrupted());
 }
 
-/// A tensor written by one kind of core and touched by the other has no order between the two.
+/// A tensor written by one kind of core and touched by the other has no order between the two, so
+/// the boxes must lie apart.
 LogicalResult Splitter::checkGlobals() {
   if (isDividedByHand(launch)) // the author's signals do
     return success();
-  struct Users {
-    Operation *first[2] = {nullptr, nullptr}, *writer[2] = {nullptr, nullptr};
+  struct Touch {
+    Operation *op;
+    bool writes;
+    SmallVector<std::optional<Bounds>> reach; ///< first and last element of each dimension
   };
-  llvm::MapVector<Value, Users> users;
+  llvm::MapVector<Value, std::array<std::vector<Touch>, 2>> touches; // cube, vector
   launch.walk([&](AccessInterface op) {
     auto core = op->getAttrOfType<CoreAttr>(kCoreAttr);
     for (unsigned box = 0; box < op.getNumBoxes(); ++box) {
       Value buffer = op.getBox(box).buffer;
-      if (scopeOf(buffer) != Scope::Global || core.getValue() == Core::Both)
-        continue;
-      unsigned side = core.getValue() == Core::AIC ? 0 : 1;
-      if (!users[buffer].first[side])
-        users[buffer].first[side] = op;
-      if (writes(op.getAccessKind(box)))
-        users[buffer].writer[side] = op;
+      if (scopeOf(buffer) == Scope::Global && core.getValue() != Core::Both)
+        touches[buffer][core.getValue() == Core::AIC ? 0 : 1].push_back(
+            {op, writes(op.getAccessKind(box)), reachOf(op.getBox(box))});
     }
   });
-  for (auto &[buffer, user] : users)
+  auto areApart = [](const Touch &a, const Touch &b) {
+    return llvm::any_of(llvm::zip(a.reach, b.reach), [](auto both) {
+      auto [one, other] = both;
+      return one && other && (one->high < other->low || other->high < one->low);
+    });
+  };
+  for (auto &[buffer, sides] : touches)
     for (unsigned side : {0u, 1u})
-      if (user.writer[side] && user.first[1 - side]) {
-        InFlightDiagnostic error = user.first[1 - side]->emitError("'")
-                                   << nameOf(buffer) << "' is touched by the "
-                                   << (side ? "cube" : "vector")
-                                   << " core here and written by the other core; write the result "
-                                      "to another tensor or split "
-                                      "the kernel in two launches";
-        error.attachNote(user.writer[side]->getLoc()) << "written here";
-        return error;
+      for (const Touch &writer : sides[side]) {
+        if (!writer.writes)
+          continue;
+        for (const Touch &user : sides[1 - side]) {
+          if (areApart(writer, user))
+            continue;
+          InFlightDiagnostic error =
+              user.op->emitError("'")
+              << nameOf(buffer) << "' is touched by the " << (side ? "cube" : "vector")
+              << " core here and written by the other core; write the result to another tensor or "
+                 "split the kernel in two launches";
+          error.attachNote(writer.op->getLoc()) << "written here";
+          return error;
+        }
       }
   return success();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tilewright/passes/TileUtils.h"
 
+#include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -37,11 +38,22 @@ tile::AllocOp passes::createAlloc(Operation *near, Location loc, const Twine &na
   builder.setInsertionPointToStart(&launch.getBody().front());
   auto type =
       MemRefType::get(shape, element, AffineMap(), tile::ScopeAttr::get(near->getContext(), scope));
-  // Both functions of a launch know a workspace tile by its name, so names must differ.
+  // Both functions of a launch know a workspace tile by its name, so names must differ: the first
+  // of name, name.2, name.3 and so on that is free.
   std::string unique = name.str();
-  auto isTaken = [&](tile::AllocOp other) { return other.getName() == unique; };
-  for (unsigned number = 2; llvm::any_of(launch.getOps<tile::AllocOp>(), isTaken); ++number)
-    unique = (name + "." + Twine(number)).str();
+  llvm::SmallSet<unsigned, 8> taken;
+  for (auto other : launch.getOps<tile::AllocOp>()) {
+    StringRef rest = other.getName();
+    unsigned number = 1;
+    if (rest.consume_front(unique) &&
+        (rest.empty() || (rest.consume_front(".") && !rest.getAsInteger(10, number))))
+      taken.insert(number);
+  }
+  unsigned number = 1;
+  while (taken.contains(number))
+    ++number;
+  if (number > 1)
+    unique += "." + std::to_string(number);
   return builder.create<tile::AllocOp>(loc, type, builder.getStringAttr(unique),
                                        builder.getI64IntegerAttr(1));
 }

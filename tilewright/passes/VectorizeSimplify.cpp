@@ -321,7 +321,6 @@ void simplifyBody(tile::ParallelOp root) {
       op->erase();
     }
   }
-  narrowIndices(root);
   forwardVariables(root.getBody().front(), root);
   dropUnreadVariables(root);
 }
