@@ -92,6 +92,9 @@ std::optional<FnInfo> functionOf(mlir::Operation *op);
 /// to scalar variables.
 void simplifyBody(tile::ParallelOp op);
 
+/// Makes choices and comparisons of wide integers in 32 bits where that gives the same result.
+void narrowIndices(tile::ParallelOp op);
+
 /// Loops whose turns have nothing to do with each other become loops over lanes.
 void parallelizeLoops(tile::ParallelOp op);
 

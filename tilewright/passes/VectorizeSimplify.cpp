@@ -321,6 +321,7 @@ void simplifyBody(tile::ParallelOp root) {
       op->erase();
     }
   }
+  narrowIndices(root);
   forwardVariables(root.getBody().front(), root);
   dropUnreadVariables(root);
 }
