@@ -117,6 +117,13 @@ def test_each_function_of_the_device_is_one_of_its_own(tmp_path):
     )
 
 
+def test_graphs_are_refused(tmp_path):
+    done = run(tmp_path, "import torch\ntorch.cuda.CUDAGraph()")
+    assert done.returncode == 1
+    assert "torch.cuda.CUDAGraph is not available" in done.stderr
+    assert "call the function itself" in done.stderr
+
+
 def test_cuda_divides_by_a_reciprocal(tmp_path):
     """As PyTorch does on that device, so that references round alike."""
     check(

@@ -8,6 +8,7 @@ import time
 import types
 from typing import Any
 
+from ..errors import NotAvailableError
 from ..utils.npu_utils import chip_info
 
 MEMORY = 64 << 30
@@ -106,10 +107,24 @@ def _context() -> Any:
     return lambda *_, **__: contextlib.nullcontext()
 
 
+def _no_graphs(kind: str, name: str) -> Any:
+    """Graphs record launches of a driver, which there is none of here."""
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise NotAvailableError(
+            f"torch.{kind}.{name} is not available: kernels run at once on the simulated device, "
+            "so there is nothing to record; call the function itself"
+        )
+
+    return refuse
+
+
 def _functions(torch: Any, kind: str) -> dict[str, Any]:
     """The functions that both devices have."""
     stream = Stream()
     return {
+        **{name: _no_graphs(kind, name) for name in ("graph", "make_graphed_callables")},
+        **{name: _no_graphs(kind, name) for name in ("CUDAGraph", "NPUGraph")},
         "Event": Event,
         "Stream": Stream,
         "_is_in_bad_fork": lambda: False,
