@@ -60,6 +60,34 @@ struct PreparedTraffic {
   std::array<int64_t, kMaxRank> sizes{}, strides{};
 };
 
+/// The last costs of an instruction whose shapes are always the same, in the table of the core's
+/// records: in a loop its operands come by the same few slots again and again.
+class PreparedCosts {
+public:
+  using Places = std::array<uint64_t, 4>; ///< addresses of the operands
+  static constexpr unsigned kKept = 2;
+
+  /// The entry for operands at `places`; what `make` gives when it is not one of the last.
+  template <typename Make>
+  uint32_t at(const Places &places, Make make) {
+    for (const Known &known : last)
+      if (known.isUsed && known.places == places)
+        return known.entry;
+    Known &oldest = last[turn++ % kKept];
+    oldest = {places, make(), true};
+    return oldest.entry;
+  }
+
+private:
+  struct Known {
+    Places places{};
+    uint32_t entry = 0;
+    bool isUsed = false;
+  };
+  std::array<Known, kKept> last;
+  unsigned turn = 0;
+};
+
 /// A template bound to the memories of one core. Constant parts are worked out once; issuing only
 /// copies the registers that the instruction names and redoes the bounds of operands that moved.
 struct Prepared {
@@ -79,7 +107,7 @@ struct Prepared {
   int gmOperand = -1;             ///< the operand in GM; -1 none
   /// What its records say, once it is known and as long as it cannot change.
   std::optional<PreparedTraffic> traffic;
-  std::optional<uint32_t> cost;
+  PreparedCosts costs;
 };
 
 /// Pipe that carries out an op (M for Mmad, whose reads of A and B happen on MTE1).

@@ -73,15 +73,18 @@ PreparedTraffic fold(const Prepared &prepared, RecordTable &table) {
   return result;
 }
 
-/// Whether all that the cost of an instruction depends on is the same at every issue.
-bool hasFixedCost(const Prepared &prepared) {
-  for (unsigned k = 0; k < prepared.op.numOperands; ++k) {
-    const PreparedOperand &operand = prepared.operands[k];
+/// Entry of an instruction's cost in the table.
+uint32_t costOf(Prepared &prepared, RecordTable &table) {
+  const ResolvedOp &op = prepared.op;
+  PreparedCosts::Places places{};
+  for (unsigned k = 0; k < op.numOperands; ++k) {
+    if (prepared.operands[k].isShapeDynamic)
+      return table.costOf(op);
     // The cube's cost does not depend on addresses.
-    if (prepared.op.op == TileOp::Mmad ? operand.isShapeDynamic : operand.isDynamic)
-      return false;
+    if (op.op != TileOp::Mmad)
+      places[k] = op.operands[k].address;
   }
-  return true;
+  return prepared.costs.at(places, [&] { return table.costOf(op); });
 }
 
 /// Adds the multiply-adds of an Mmad to those of its core.
@@ -133,8 +136,6 @@ void Group::recordIssue(CoreRun &core, Prepared &prepared) {
     return recordTransfer(core, prepared);
   if (op.op == TileOp::Mmad)
     countProducts(core.records, op);
-  if (!prepared.cost || !hasFixedCost(prepared))
-    prepared.cost = scratch.table->costOf(op);
   Record &record = core.records.records.emplace_back();
   record.kind = prepared.isMacro           ? RecordKind::Mmad
                 : prepared.pipe == Pipe::S ? RecordKind::ScalarWork
@@ -142,7 +143,7 @@ void Group::recordIssue(CoreRun &core, Prepared &prepared) {
   record.pipe = prepared.pipe;
   record.templateId = prepared.index;
   record.hasCost = true;
-  record.entry = *prepared.cost;
+  record.entry = costOf(prepared, *scratch.table);
   core.records.works = true;
 }
 

@@ -37,6 +37,8 @@ constexpr auto kBitCount = [] {
 
 /// How much is kept of transfers that may come again: some 30 MiB.
 constexpr size_t kMostMade = 1 << 17, kMostTouches = 1 << 20;
+/// How much of that waits for the next launch.
+constexpr size_t kMostPlacesKept = 1 << 12;
 
 /// Empty entries of the last cache, kept because fresh pages are slow: a launch touches few sets.
 class EntryStore {
@@ -69,6 +71,7 @@ L2Cache::L2Cache(const machine::Machine &chip, unsigned sampleShift, uint64_t en
     : price(chip), lineShift(price.lineShift), sectorShift(price.sectorShift),
       sectorsPerLine(1u << (lineShift - sectorShift)), sampleShift(sampleShift),
       ways(static_cast<unsigned>(chip.l2Ways)) {
+  madeBefore->clear();
   const double bytes = static_cast<double>(chip.l2Bytes) * chip.l2EffectiveFraction;
   if (end > 0 && static_cast<double>(end) <= bytes * 3 / 4) {
     kept.resize((end >> lineShift) + 1);
@@ -85,6 +88,14 @@ L2Cache::~L2Cache() {
   for (uint32_t set : touchedSets)
     std::fill_n(entries.begin() + std::ptrdiff_t(set * uint64_t(ways)), ways, 0);
   EntryStore::giveBack(std::move(entries));
+}
+
+/// Forgets everything; a small table keeps its memory.
+void L2Cache::MadeTable::clear() {
+  if (places.size() > kMostPlacesKept)
+    *this = {};
+  std::fill(places.begin(), places.end(), 0);
+  made.clear();
 }
 
 uint32_t &L2Cache::MadeTable::placeOf(uint64_t key) {
@@ -122,17 +133,17 @@ L2Access L2Cache::access(const GmTraffic &traffic, bool write, bool bypass, doub
   const uint64_t key = uint64_t(shape) << 48 | (traffic.address & ((uint64_t(1) << 48) - 1));
   const bool isNamed = shape < (1u << 16) && (kept.empty() || !bypass);
   if (isNamed)
-    if (const Made *made = madeBefore.find(key))
+    if (const Made *made = madeBefore->find(key))
       return again(*made, use);
   const size_t first = touches.size();
   L2Access result = walk(traffic, use);
   const uint64_t sharedSectors = result.sampledSectors; // negative: see touchRows
   touchLines(first, touches.size(), use, result);
-  if (!isNamed || madeBefore.size() >= kMostMade || first >= kMostTouches) {
+  if (!isNamed || madeBefore->size() >= kMostMade || first >= kMostTouches) {
     touches.resize(first);
     return result;
   }
-  lastMade = &madeBefore.add(key);
+  lastMade = &madeBefore->add(key);
   lastMade->access = result;
   lastMade->access.missedSectors = 0;
   if (kept.empty()) {

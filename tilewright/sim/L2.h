@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tilewright/machine/Transfers.h"
+#include "tilewright/sim/Lent.h"
 #include "tilewright/sim/Record.h"
 
 #include <cstdint>
@@ -71,6 +72,7 @@ private:
     Made *find(uint64_t key);
     Made &add(uint64_t key);
     size_t size() const { return made.size(); }
+    void clear();
 
   private:
     uint32_t &placeOf(uint64_t key);
@@ -103,7 +105,7 @@ private:
   bool mayWait = false;              ///< in this access
   std::vector<uint32_t> touchedSets; ///< those that are not empty
 
-  MadeTable madeBefore;
+  Lent<MadeTable> madeBefore;
   Made *lastMade = nullptr;   ///< the new one of this access
   std::vector<Touch> touches; ///< of those in `madeBefore`, then of this access
 };
