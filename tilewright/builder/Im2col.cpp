@@ -30,7 +30,10 @@ public:
             along(x, op("floormod", tap, number(kernel))), c};
   }
 
-  Value channels;
+  /// Whether neighbours along a row of outputs are neighbours in the image.
+  bool isDense() const { return stride == 1; }
+
+  Value channels, outWidth;
 
 private:
   static Value number(int64_t value) { return Value::number(value); }
@@ -48,14 +51,15 @@ private:
   }
 
   KernelBuilder::Impl &b;
-  Value height, width, outHeight, outWidth;
+  Value height, width, outHeight;
   int64_t kernel, stride, dilation, pad;
 };
 
 } // namespace
 
 /// Where the channels are a multiple of the tile's columns, a row of the tile is one run of them
-/// and is copied, with zeros outside the image; else each element is read by itself.
+/// and is copied, with zeros outside the image; else each element is read by itself. With stride 1
+/// the rows that belong to one row of outputs are copied together.
 void KernelBuilder::im2col(const Buffer &image, const Buffer &tile, const Value &rowStep,
                            const Value &columnStep, const std::vector<int64_t> &window) {
   Impl &b = *impl;
@@ -73,21 +77,44 @@ void KernelBuilder::im2col(const Buffer &image, const Buffer &tile, const Value 
         firstColumn = b.binary("mul", columnStep, columns);
   auto known = constantInteger(patches.channels);
   if (known && *known % tile.shape[1] == 0) {
-    Value row = beginFor(zero, rows, one, 0);
-    Operand run, target;
-    run.buffer = image;
-    run.starts = patches.at(b.binary("add", firstRow, row), firstColumn);
-    run.sizes = {one, one, one, columns};
-    target.buffer = tile;
-    target.starts = {row, zero};
-    target.sizes = {one, columns};
-    for (Operand *part : {&run, &target}) {
-      part->kind = Operand::Kind::Region;
-      part->scalars.assign(part->sizes.size(), true);
-      part->scalars.back() = false;
+    // Copies rows [row, row + count) of the tile.
+    auto copyRows = [&](const Value &row, const Value &count) {
+      Operand run, target;
+      run.buffer = image;
+      run.starts = patches.at(b.binary("add", firstRow, row), firstColumn);
+      run.sizes = {one, one, count, columns};
+      target.buffer = tile;
+      target.starts = {row, zero};
+      target.sizes = {count, columns};
+      for (Operand *part : {&run, &target}) {
+        part->kind = Operand::Kind::Region;
+        part->scalars.assign(part->sizes.size(), true);
+        part->scalars.back() = part->scalars[part->sizes.size() - 2] = false;
+      }
+      copy(run, target, {});
+    };
+    auto width = constantInteger(patches.outWidth);
+    if (!patches.isDense()) {
+      copyRows(beginFor(zero, rows, one, 0), one);
+      endFor();
+    } else if (width && *width > 0 && *width % tile.shape[0] == 0) {
+      copyRows(zero, rows);
+    } else if (width && *width > 0 && tile.shape[0] % *width == 0) {
+      Value run = beginFor(zero, Value::number(tile.shape[0] / *width), one, 0);
+      copyRows(b.binary("mul", run, patches.outWidth), patches.outWidth);
+      endFor();
+    } else {
+      // Rows of outputs from the one that the tile begins in to the one that it ends in.
+      Value first = b.binary("floordiv", firstRow, patches.outWidth);
+      Value past = b.binary("add", firstRow, rows);
+      Value last = b.binary("floordiv", b.binary("sub", past, one), patches.outWidth);
+      Value line = beginFor(first, b.binary("add", last, one), one, 0);
+      Value from = b.binary("max", firstRow, b.binary("mul", line, patches.outWidth));
+      Value to =
+          b.binary("min", past, b.binary("mul", b.binary("add", line, one), patches.outWidth));
+      copyRows(b.binary("sub", from, firstRow), b.binary("sub", to, from));
+      endFor();
     }
-    copy(run, target, {});
-    endFor();
     return;
   }
   std::vector<Value> lanes = beginParallel({rows, columns});

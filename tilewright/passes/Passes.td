@@ -394,6 +394,22 @@ def NpuLegalize : Pass<"npu-legalize", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tilewright::npu::NpuDialect", "::mlir::arith::ArithDialect"];
 }
 
+def NpuHoistInvariants : Pass<"npu-hoist-invariants", "::mlir::ModuleOp"> {
+  let summary = "fill tiles that are the same in each turn of a loop once, before it";
+  let description = [{
+    Needs: device functions in the npu dialect, no addresses yet; loop-invariant scalars moved out.
+    Guarantees: the same results. A tile that one op fills from tensors that nobody writes, from constants or from such
+    tiles, the same in each turn, is filled before the loop: weights of a norm are loaded once a core and not once a
+    block. It has one slot then, and stays for the whole loop; so this is done as far as the tiles of its memory need no
+    more room than they did, or fit with all their slots.
+    Leaves alone: loops that run once; functions that are synchronised by hand.
+
+    Example: test/passes/npu-hoist-invariants.mlir.
+  }];
+  let options = [Option<"chip", "chip", "std::string", "\"910b3\"", "chip whose memory sizes hold">];
+  let dependentDialects = ["::tilewright::npu::NpuDialect"];
+}
+
 def NpuPlanMemory : Pass<"npu-plan-memory", "::mlir::ModuleOp"> {
   let summary = "give every buffer its address";
   let description = [{

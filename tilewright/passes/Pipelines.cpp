@@ -12,11 +12,13 @@ using namespace tilewright::passes;
 
 /// Plain forms: exponents and masks as written; scalar loops; blocks as written, of cube work
 /// (twice) and of vector work; K steps as written; turns as written; all rows at once; one vector
-/// core; sums in one piece; one slot a tile; no late stages; barriers everywhere.
+/// core; sums in one piece; one slot a tile; no late stages; tiles filled in each turn;
+/// barriers everywhere.
 const std::vector<std::string> &passes::switchNames() {
   static const std::vector<std::string> names = {
-      "exponents",  "masks",      "vectorize",  "join",       "fit",  "batch",    "fuse-k", "order",
-      "fuse-turns", "slice-rows", "split-rows", "halve-sums", "trim", "pipeline", "skew",   "sync"};
+      "exponents", "masks",    "vectorize",  "join",       "fit",        "batch",
+      "fuse-k",    "order",    "fuse-turns", "slice-rows", "split-rows", "halve-sums",
+      "trim",      "pipeline", "skew",       "hoist",      "sync"};
   return names;
 }
 
@@ -97,6 +99,10 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
     onFunctions("npu-trim-products", [] { return createNpuTrimProducts(); });
   if (options.legal)
     onFunctions("npu-legalize", [] { return createNpuLegalize(); });
+  if (options.has("hoist"))
+    onModule("npu-hoist-invariants", [chip = options.chip] {
+      return createNpuHoistInvariants(NpuHoistInvariantsOptions{chip});
+    });
   onModule("npu-plan-memory", [chip = options.chip, keepSlots = options.keepSlots] {
     return createNpuPlanMemory(NpuPlanMemoryOptions{chip, keepSlots});
   });
