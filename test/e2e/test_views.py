@@ -136,10 +136,11 @@ def test_two_views_of_a_tensor_that_is_written_are_refused():
 
 
 @tilelang.jit
-def convolution(image, weights, S, D, P, channels):
-    image: T.Tensor((2, 9, 7, channels), T.float16)
+def convolution(image, weights, S, D, P, size, channels):
+    H, W = size
+    image: T.Tensor((2, H, W, channels), T.float16)
     weights: T.Tensor((9 * channels, 32), T.float16)
-    OH, OW = ((n + 2 * P - D * 2 - 1) // S + 1 for n in (9, 7))
+    OH, OW = ((n + 2 * P - D * 2 - 1) // S + 1 for n in (H, W))
     out = T.empty((2 * OH * OW, 32), T.float32)
     with T.Kernel(T.ceildiv(2 * OH * OW, 32)) as by:
         patch = T.alloc_shared((32, 16), T.float16)
@@ -154,12 +155,25 @@ def convolution(image, weights, S, D, P, channels):
     return out
 
 
-@pytest.mark.parametrize("S, D, P", [(1, 1, 1), (2, 1, 0), (1, 2, 2)])
-@pytest.mark.parametrize("channels", [16, 5])
-def test_im2col(S, D, P, channels):
+# Rows of outputs of which a tile holds a part, some, or pieces of several; a row of one output.
+@pytest.mark.parametrize(
+    "size, S, D, P",
+    [
+        ((9, 7), 1, 1, 1),
+        ((9, 7), 2, 1, 0),
+        ((9, 7), 1, 2, 2),
+        ((3, 64), 1, 1, 1),
+        ((5, 18), 1, 1, 0),
+        ((4, 40), 1, 1, 1),
+        ((7, 1), 1, 1, 1),
+        ((3, 34), 2, 2, 2),
+    ],
+)
+@pytest.mark.parametrize("channels", [16, 64, 5])
+def test_im2col(size, S, D, P, channels):
     def reference(image, weights, *_):
         padded = np.pad(image.astype(np.float64), ((0, 0), (P, P), (P, P), (0, 0)))
-        OH, OW = ((n + 2 * P - D * 2 - 1) // S + 1 for n in (9, 7))
+        OH, OW = ((n + 2 * P - D * 2 - 1) // S + 1 for n in size)
         taps = [
             padded[:, y * D : y * D + S * (OH - 1) + 1 : S, x * D : x * D + S * (OW - 1) + 1 : S]
             for y in range(3)
@@ -167,8 +181,9 @@ def test_im2col(S, D, P, channels):
         ]
         return np.concatenate(taps, -1).reshape(2 * OH * OW, -1) @ weights.astype(np.float64)
 
-    inputs = [randn((2, 9, 7, channels)), randn((9 * channels, 32), seed=1)]
-    check(convolution, inputs, reference, rtol=1e-2, atol=1e-2, S=S, D=D, P=P, channels=channels)
+    inputs = [randn((2, *size, channels)), randn((9 * channels, 32), seed=1)]
+    sizes = {"size": size, "channels": channels}
+    check(convolution, inputs, reference, rtol=1e-2, atol=1e-2, S=S, D=D, P=P, **sizes)
 
 
 @tilelang.jit

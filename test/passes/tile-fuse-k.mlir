@@ -22,6 +22,10 @@
 // RUN: %{same}
 // REDEFINE: %{name} = two_sums
 // RUN: %{same}
+// REDEFINE: %{name} = taps
+// RUN: %{same}
+// REDEFINE: %{name} = narrow_taps
+// RUN: %{same}
 
 !a = memref<32x16xf16, #tile.scope<l1>>
 !b = memref<16x32xf16, #tile.scope<l1>>
@@ -212,6 +216,67 @@ func.func @two_sums(%A: !A, %B: !B, %C: !C {tile.output}) {
       %first = arith.cmpi eq, %k, %c0 : index
       tile.gemm (%c[%c0, %c0] [%c32, %c32] : !c, %a[%c0, %c0] [%c32, %c16] : !a, %b[%c0, %c0] [%c16, %c32] : !b) init %first
       tile.gemm (%c[%c0, %c0] [%c32, %c32] : !c, %a[%c0, %c0] [%c32, %c16] : !a, %b[%c0, %c0] [%c16, %c32] : !b) init %false
+    }
+    tile.copy (%C[%c0, %c0] [%c32, %c32] : !C, %c[%c0, %c0] [%c32, %c32] : !c)
+  }
+  return
+}
+
+// K runs through the channels of one tap after the other: four turns stay within a tap.
+// CHECK-LABEL: func.func @taps
+// CHECK-DAG: tile.alloc "a" : memref<32x64xf16
+// CHECK: tile.copy (%a[%c0, %c0] [%c32, %c64{{.*}} [%c32, %c1, %c64
+// CHECK-NOT: scf.for
+// CHECK: return
+func.func @taps(%A: memref<32x3x64xf16, #tile.scope<global>>, %B: memref<192x32xf16, #tile.scope<global>>, %C: !C {tile.output}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %turns = arith.constant 12 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %channels = arith.constant 64 : index
+  tile.launch (%bx) in (%c1) {
+    %a = tile.alloc "a" : !a
+    %b = tile.alloc "b" : !b
+    %c = tile.alloc "c" : !c
+    scf.for %k = %c0 to %turns step %c1 {
+      %o = arith.muli %k, %c16 : index
+      %tap = arith.divsi %o, %channels : index
+      %channel = arith.remsi %o, %channels : index
+      tile.copy (%a[%c0, %c0] [%c32, %c16] : !a, %A[%c0, %tap, %channel] [%c32, %c1, %c16] : memref<32x3x64xf16, #tile.scope<global>>)
+      tile.copy (%b[%c0, %c0] [%c16, %c32] : !b, %B[%o, %c0] [%c16, %c32] : memref<192x32xf16, #tile.scope<global>>)
+      %first = arith.cmpi eq, %k, %c0 : index
+      tile.gemm (%c[%c0, %c0] [%c32, %c32] : !c, %a[%c0, %c0] [%c32, %c16] : !a, %b[%c0, %c0] [%c16, %c32] : !b) init %first
+    }
+    tile.copy (%C[%c0, %c0] [%c32, %c32] : !C, %c[%c0, %c0] [%c32, %c32] : !c)
+  }
+  return
+}
+
+// Four turns would be two taps, which lie apart.
+// CHECK-LABEL: func.func @narrow_taps
+// CHECK: tile.alloc "a" : memref<32x16xf16
+// CHECK-NOT: memref<32x64xf16
+// CHECK: return
+func.func @narrow_taps(%A: memref<32x3x32xf16, #tile.scope<global>>, %B: memref<96x32xf16, #tile.scope<global>>, %C: !C {tile.output}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %turns = arith.constant 6 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %channels = arith.constant 32 : index
+  tile.launch (%bx) in (%c1) {
+    %a = tile.alloc "a" : !a
+    %b = tile.alloc "b" : !b
+    %c = tile.alloc "c" : !c
+    scf.for %k = %c0 to %turns step %c1 {
+      %o = arith.muli %k, %c16 : index
+      %tap = arith.divsi %o, %channels : index
+      %channel = arith.remsi %o, %channels : index
+      tile.copy (%a[%c0, %c0] [%c32, %c16] : !a, %A[%c0, %tap, %channel] [%c32, %c1, %c16] : memref<32x3x32xf16, #tile.scope<global>>)
+      tile.copy (%b[%c0, %c0] [%c16, %c32] : !b, %B[%o, %c0] [%c16, %c32] : memref<96x32xf16, #tile.scope<global>>)
+      %first = arith.cmpi eq, %k, %c0 : index
+      tile.gemm (%c[%c0, %c0] [%c32, %c32] : !c, %a[%c0, %c0] [%c32, %c16] : !a, %b[%c0, %c0] [%c16, %c32] : !b) init %first
     }
     tile.copy (%C[%c0, %c0] [%c32, %c32] : !C, %c[%c0, %c0] [%c32, %c32] : !c)
   }

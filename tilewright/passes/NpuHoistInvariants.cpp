@@ -120,7 +120,8 @@ private:
       return tensor.getOwner() == &function.getBody().front() &&
              !written.contains(tensor.getArgNumber());
     auto alloc = buffer.getDefiningOp<npu::AllocOp>();
-    if (!alloc || alloc.getSlots() > 1)
+    // A tile in the workspace is written by the other kind of core.
+    if (!alloc || alloc.getSlots() > 1 || npu::spaceOf(buffer) == npu::Space::Workspace)
       return false;
     return llvm::none_of(buffer.getUsers(), [&](Operation *user) {
       auto access = dyn_cast<AccessInterface>(user);

@@ -90,6 +90,20 @@ def TileWidenProducts : Pass<"tile-widen-products", "::mlir::func::FuncOp"> {
   let options = [Option<"chip", "chip", "std::string", "\"910b1\"", "which chip's cube">];
 }
 
+def TileForwardCopies : Pass<"tile-forward-copies", "::mlir::func::FuncOp"> {
+  let summary = "read what a tile was copied from";
+  let description = [{
+    Needs: no `tile.parallel`; no accumulators placed.
+    Guarantees: the same results. A tile that only holds a copy of another one, which does not change before the last read,
+    is not made: sums stored by way of a shared tile go from the cube to global memory. Where the copy converts, its readers
+    must be copies to global memory of that type.
+    Leaves alone: tiles that are printed, tiles in memories that the author chose, launches that the author divides or orders.
+
+    Example: test/passes/tile-forward-copies.mlir.
+  }];
+  let dependentDialects = ["::tilewright::tile::TileDialect"];
+}
+
 def TilePlaceAccumulators : Pass<"tile-place-accumulators", "::mlir::func::FuncOp"> {
   let summary = "give every matrix product an accumulator in L0C with its init flag";
   let description = [{

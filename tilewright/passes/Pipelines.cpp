@@ -10,15 +10,15 @@ using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::passes;
 
-/// Plain forms: exponents and masks as written; scalar loops; blocks as written, of cube work
-/// (twice) and of vector work; K steps as written; turns as written; all rows at once; one vector
-/// core; sums in one piece; one slot a tile; no late stages; tiles filled in each turn;
-/// barriers everywhere.
+/// Plain forms: exponents and masks as written; scalar loops; copies as written; blocks as written,
+/// of cube work (twice) and of vector work; K steps as written; turns as written; all rows at once;
+/// one vector core; sums in one piece; products of whole tiles; one slot a tile; no late stages;
+/// tiles filled in each turn; barriers everywhere.
 const std::vector<std::string> &passes::switchNames() {
   static const std::vector<std::string> names = {
-      "exponents", "masks",    "vectorize",  "join",       "fit",        "batch",
-      "fuse-k",    "order",    "fuse-turns", "slice-rows", "split-rows", "halve-sums",
-      "trim",      "pipeline", "skew",       "hoist",      "sync"};
+      "exponents",  "masks",  "vectorize", "copies",     "join",       "fit",
+      "batch",      "fuse-k", "order",     "fuse-turns", "slice-rows", "split-rows",
+      "halve-sums", "trim",   "pipeline",  "skew",       "hoist",      "sync"};
   return names;
 }
 
@@ -45,6 +45,8 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
   onFunctions("tile-widen-products", [chip = options.chip] {
     return createTileWidenProducts(TileWidenProductsOptions{chip});
   });
+  if (options.has("copies"))
+    onFunctions("tile-forward-copies", [] { return createTileForwardCopies(); });
   onFunctions("tile-place-accumulators", [chip = options.chip, strict = options.strict] {
     return createTilePlaceAccumulators(TilePlaceAccumulatorsOptions{chip, strict});
   });

@@ -11,6 +11,8 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <numeric>
+
 namespace tilewright::passes {
 #define GEN_PASS_DEF_TILEFUSEK
 #include "tilewright/passes/Passes.h.inc"
@@ -50,13 +52,15 @@ public:
   /// Checks the whole shape of the loop. What does not fit is left alone without a word: most loops
   /// are none of this kind.
   bool match();
+  bool allows(Widths widths) const { return group % (widths.factor * widths.depth) == 0; }
   Widths choose(const machine::Machine &chip);
   void fuse(Widths widths);
 
 private:
   std::optional<int64_t> coefficient(Value value) {
-    return factorIn(value, loop.getInductionVar(), loop.getRegion());
+    return factorIn(value, loop.getInductionVar(), loop.getRegion(), within);
   }
+  void findGroups();
   std::optional<unsigned> movingDim(const Box &box);
   bool matchGemm(GemmOp gemm);
   bool matchCopy(CopyOp copy);
@@ -73,6 +77,8 @@ private:
   SmallVector<GemmOp> gemms;
   llvm::MapVector<Value, unsigned> tiles; ///< tile that a copy fills -> its K dimension
   SmallVector<Growth> growths;
+  int64_t group = 0; ///< turns may be one within so many from a multiple of that on; 0: anywhere
+  llvm::DenseMap<Value, int64_t> within; ///< factors of values that are affine within a group
 };
 
 /// The one dimension along which the box of a turn follows that of the turn before without a gap.
@@ -155,11 +161,34 @@ bool KLoop::matchGemm(GemmOp gemm) {
   return true;
 }
 
+/// Quotients and remainders of the place along K: as when a convolution's K runs through the
+/// channels of one tap after the other. They are affine from one multiple of the divisor to the
+/// next.
+void KLoop::findGroups() {
+  if (constantOf(loop.getLowerBound()) != 0)
+    return;
+  for (Operation &op : *loop.getBody()) {
+    if (!isa<arith::DivSIOp, arith::FloorDivSIOp, arith::RemSIOp>(op))
+      continue;
+    std::optional<int64_t> divisor = constantOf(op.getOperand(1)), factor;
+    if (op.getOperand(0) == loop.getInductionVar())
+      factor = 1;
+    else if (auto place = op.getOperand(0).getDefiningOp<arith::MulIOp>();
+             place && place.getLhs() == loop.getInductionVar())
+      factor = constantOf(place.getRhs());
+    if (!factor || !divisor || *factor < 1 || *divisor % (*factor * step) != 0)
+      continue;
+    within[op.getResult(0)] = isa<arith::RemSIOp>(op) ? *factor : 0;
+    group = std::gcd(group, *divisor / (*factor * step));
+  }
+}
+
 bool KLoop::match() {
   std::optional<int64_t> constant = constantOf(loop.getStep());
   if (!constant || *constant < 1 || loop.getNumResults() != 0)
     return false;
   step = *constant;
+  findGroups();
   for (Operation &op : loop.getBody()->without_terminator()) {
     if (auto copy = dyn_cast<CopyOp>(op); copy ? !matchCopy(copy) : false)
       return false;
@@ -253,7 +282,8 @@ Widths KLoop::choose(const machine::Machine &chip) {
     for (int64_t depth = 1; depth <= kMaxDepth; depth *= 2) {
       Widths widths{factor, depth};
       bool isOpen = depth > 1 && (!all || *all % (factor * depth) != 0);
-      if (isOpen || memory(widths) > chip.l1Bytes || cycles(widths, chip) >= kWorthwhile * least)
+      if (isOpen || !allows(widths) || memory(widths) > chip.l1Bytes ||
+          cycles(widths, chip) >= kWorthwhile * least)
         continue;
       best = widths;
       least = cycles(widths, chip);
@@ -390,7 +420,7 @@ struct TileFuseKPass : passes::impl::TileFuseKBase<TileFuseKPass> {
       if (isByHand(loop->getParentOfType<LaunchOp>()) || !candidate.match())
         continue;
       Widths widths = factor > 0 ? Widths{factor, depth} : candidate.choose(*loaded);
-      if (widths.factor > 1 || widths.depth > 1)
+      if ((widths.factor > 1 || widths.depth > 1) && candidate.allows(widths))
         candidate.fuse(widths);
     }
   }

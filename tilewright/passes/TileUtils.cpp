@@ -112,9 +112,12 @@ bool passes::movesInLoop(Value value) {
   return llvm::any_of(value.getDefiningOp()->getOperands(), movesInLoop);
 }
 
-std::optional<int64_t> passes::factorIn(Value value, Value variable, Region &region) {
+std::optional<int64_t> passes::factorIn(Value value, Value variable, Region &region,
+                                        const llvm::DenseMap<Value, int64_t> &known) {
   if (value == variable)
     return 1;
+  if (auto found = known.find(value); found != known.end())
+    return found->second;
   Operation *op = value.getDefiningOp();
   if (!op || !region.isAncestor(value.getParentRegion()))
     return 0;
@@ -122,7 +125,7 @@ std::optional<int64_t> passes::factorIn(Value value, Value variable, Region &reg
     return std::nullopt;
   SmallVector<int64_t> parts;
   for (Value operand : op->getOperands()) {
-    std::optional<int64_t> part = factorIn(operand, variable, region);
+    std::optional<int64_t> part = factorIn(operand, variable, region, known);
     if (!part)
       return std::nullopt;
     parts.push_back(*part);

@@ -5,6 +5,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/DenseMap.h"
 
 /// Small things that several tile passes need.
 namespace tilewright::passes {
@@ -51,8 +52,11 @@ double expectedTrips(mlir::scf::ForOp loop);
 bool movesInLoop(mlir::Value value);
 
 /// How much `value`, made in `region` or outside, grows when `variable` grows by one: its factor in
-/// an affine expression. None when it depends on the variable in another way.
-std::optional<int64_t> factorIn(mlir::Value value, mlir::Value variable, mlir::Region &region);
+/// an affine expression. None when it depends on the variable in another way. `known`: the factors
+/// of values for which the caller knows them.
+std::optional<int64_t> factorIn(
+    mlir::Value value, mlir::Value variable, mlir::Region &region,
+    const llvm::DenseMap<mlir::Value, int64_t> &known = llvm::DenseMap<mlir::Value, int64_t>());
 
 /// True when none of the values, made in `region` or outside, depends on `variable`.
 bool areFixed(mlir::ValueRange values, mlir::Value variable, mlir::Region &region);
