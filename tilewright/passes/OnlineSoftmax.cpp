@@ -57,7 +57,7 @@ OnlineSoftmax::Symbol OnlineSoftmax::maxOf(const Symbol &a, const Symbol &b) {
 }
 
 OnlineSoftmax::Symbol OnlineSoftmax::binary(Fn fn, const Symbol &a, const Symbol &b) {
-  if (fn == Fn::Max)
+  if (fn == Fn::Max || fn == Fn::MaxNum)
     return maxOf(a, b);
   auto *fixed = std::get_if<Fixed>(&b);
   if (fn == Fn::Mul && std::get_if<Fixed>(&a) && !fixed)
@@ -142,6 +142,7 @@ OnlineSoftmax::Symbol OnlineSoftmax::elementwise(ElementwiseOp op) {
   case Fn::Sub:
   case Fn::Mul:
   case Fn::Max:
+  case Fn::MaxNum:
     return binary(op.getFn(), operands[0], operands[1]);
   default:
     break;

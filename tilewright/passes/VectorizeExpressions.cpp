@@ -524,7 +524,13 @@ bool Vectorizer::evaluateClipped(arith::SelectOp op, const View &dst, Context &c
     Context smaller(context);
     if (!restrictBox(smaller, compare, negated, op))
       continue;
-    evaluate(outside, dst, context);
+    // A condition that always holds, as of an edge that no block meets, leaves the box as it is.
+    bool isAll = smaller.domain.lo == context.domain.lo &&
+                 llvm::all_of_zip(smaller.domain.size, context.domain.size, [](Value a, Value b) {
+                   return a == b || (constantOf(a) && constantOf(a) == constantOf(b));
+                 });
+    if (!isAll)
+      evaluate(outside, dst, context);
     evaluate(inside, dst, smaller);
     return true;
   }

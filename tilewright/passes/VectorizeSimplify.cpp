@@ -3,6 +3,7 @@
 // Before a tile.parallel is vectorised: ops without an element-wise function are rewritten into
 // ones that have one.
 
+#include "tilewright/passes/Ranges.h"
 #include "tilewright/passes/Vectorize.h"
 
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -309,6 +310,59 @@ bool isPureRegion(Region &region) {
   return true;
 }
 
+/// What the ranges of both sides say of a comparison.
+std::optional<bool> decided(arith::CmpIOp op) {
+  std::optional<Bounds> a = rangeOf(op.getLhs()), b = rangeOf(op.getRhs());
+  if (!a || !b)
+    return std::nullopt;
+  auto whether = [](bool always, bool never) {
+    return always || never ? std::optional<bool>(always) : std::nullopt;
+  };
+  using P = arith::CmpIPredicate;
+  bool apart = a->high < b->low || b->high < a->low;
+  bool same = a->low == a->high && b->low == b->high && a->low == b->low;
+  switch (op.getPredicate()) {
+  case P::eq:
+    return whether(same, apart);
+  case P::ne:
+    return whether(apart, same);
+  case P::slt:
+    return whether(a->high < b->low, a->low >= b->high);
+  case P::sle:
+    return whether(a->high <= b->low, a->low > b->high);
+  case P::sgt:
+    return whether(a->low > b->high, a->high <= b->low);
+  case P::sge:
+    return whether(a->low >= b->high, a->high < b->low);
+  default:
+    return std::nullopt;
+  }
+}
+
+/// Conditions that always hold, or never: of edges that no block meets.
+void foldDecided(tile::ParallelOp root) {
+  SmallVector<Operation *> work;
+  root.walk([&](Operation *op) {
+    if (isa<arith::CmpIOp, arith::SelectOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op))
+      work.push_back(op);
+  });
+  for (Operation *op : work) {
+    OpBuilder builder(op);
+    SmallVector<Value> folded;
+    if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
+      bool isForValue = llvm::none_of(op->getUsers(), llvm::IsaPred<scf::IfOp>);
+      if (auto known = isForValue ? decided(compare) : std::nullopt)
+        folded.push_back(builder.create<arith::ConstantIntOp>(op->getLoc(), *known, 1));
+    } else if (failed(builder.tryFold(op, folded))) {
+      continue;
+    }
+    if (folded.empty())
+      continue;
+    op->getResult(0).replaceAllUsesWith(folded.front());
+    op->erase();
+  }
+}
+
 } // namespace
 
 void simplifyBody(tile::ParallelOp root) {
@@ -324,6 +378,7 @@ void simplifyBody(tile::ParallelOp root) {
   narrowIndices(root);
   forwardVariables(root.getBody().front(), root);
   dropUnreadVariables(root);
+  foldDecided(root);
 }
 
 void simplifyBranches(tile::ParallelOp root, llvm::function_ref<bool(Value)> varies) {
@@ -600,12 +655,22 @@ Value IndexMath::mul(Value a, int64_t factor) {
   return builder.create<arith::MulIOp>(location, a, constant(factor));
 }
 
+/// The one of two that is never the larger, as far as their ranges tell; null when they do not.
+static Value smaller(Value a, Value b) {
+  std::optional<Bounds> ofA = rangeOf(a), ofB = rangeOf(b);
+  if (!ofA || !ofB)
+    return {};
+  return ofA->high <= ofB->low ? a : ofB->high <= ofA->low ? b : Value();
+}
+
 Value IndexMath::min(Value a, Value b) {
   auto x = tile::constantOf(a), y = tile::constantOf(b);
   if (a == b)
     return a;
   if (x && y)
     return constant(std::min(*x, *y));
+  if (auto known = smaller(a, b))
+    return known;
   return builder.create<arith::MinSIOp>(location, a, b);
 }
 
@@ -615,6 +680,8 @@ Value IndexMath::max(Value a, Value b) {
     return a;
   if (x && y)
     return constant(std::max(*x, *y));
+  if (auto known = smaller(a, b))
+    return known == a ? b : a;
   return builder.create<arith::MaxSIOp>(location, a, b);
 }
 
