@@ -202,14 +202,30 @@ def TileBatchBlocks : Pass<"tile-batch-blocks", "::mlir::func::FuncOp"> {
   let description = [{
     Needs: tile-place-buffers.
     Guarantees: the same results. Where each block of a launch of vector work takes one row of its tensors, one does 2 to 64 of
-    them: tiles that differ between neighbours get a dimension more, in front, what they have in common is loaded once. How
-    many rows: as the chip's fixed costs of an instruction against fewer blocks for its cores say, if tiles fit UB twice.
-    Leaves alone: run-time grids, blocks of several rows, atomics, element accesses, loops and scalars that differ between
+    them: tiles that differ between neighbours get a dimension more, in front, what they have in common is loaded once. Where a
+    block takes a few rows, that dimension of its tiles grows. How many rows: as the chip's fixed costs of an instruction against fewer blocks for its cores say, if tiles fit UB twice.
+    Leaves alone: run-time grids, atomics, element accesses, loops and scalars that differ between
     blocks.
 
     Example: test/passes/tile-batch-blocks.mlir.
   }];
   let options = [Option<"chip", "chip", "std::string", "\"910b3\"", "chip whose memory sizes and costs hold">];
+  let dependentDialects = ["::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
+def TileWidenBlocks : Pass<"tile-widen-blocks", "::mlir::func::FuncOp"> {
+  let summary = "let one block of cube and vector work do the rows of several";
+  let description = [{
+    Needs: placed buffers, a static grid.
+    Guarantees: the same results. Where neighbours along an extent of the grid do the same with rows that follow each other,
+    for as many turns, one block with larger tiles does the work of 2, 4 or 8: keys and values of an attention are loaded once
+    for 128 queries and not for 64. The time of the slowest pipe decides, by the chip's constants, as far as the tiles fit.
+    Leaves alone: loops whose bounds depend on the block (causal attention), sums of more than 128 rows, atomics, launches that
+    the author divides or orders.
+
+    Example: test/passes/tile-widen-blocks.mlir.
+  }];
+  let options = [Option<"chip", "chip", "std::string", "\"910b3\"", "chip whose constants decide">];
   let dependentDialects = ["::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 

@@ -11,14 +11,14 @@ using namespace tilewright;
 using namespace tilewright::passes;
 
 /// Plain forms: exponents and masks as written; scalar loops; copies as written; blocks as written,
-/// of cube work (twice) and of vector work; K steps as written; turns as written; all rows at once;
-/// one vector core; sums in one piece; products of whole tiles; one slot a tile; no late stages;
-/// tiles filled in each turn; barriers everywhere.
+/// of cube work (twice), of vector work and of both; K steps as written; turns as written; all rows
+/// at once; one vector core; sums in one piece; products of whole tiles; one slot a tile; no late
+/// stages; tiles filled in each turn; barriers everywhere.
 const std::vector<std::string> &passes::switchNames() {
   static const std::vector<std::string> names = {
-      "exponents",  "masks",  "vectorize", "copies",     "join",       "fit",
-      "batch",      "fuse-k", "order",     "fuse-turns", "slice-rows", "split-rows",
-      "halve-sums", "trim",   "pipeline",  "skew",       "hoist",      "sync"};
+      "exponents", "masks",    "vectorize", "copies",     "join",       "fit",        "batch",
+      "widen",     "fuse-k",   "order",     "fuse-turns", "slice-rows", "split-rows", "halve-sums",
+      "trim",      "pipeline", "skew",      "hoist",      "sync"};
   return names;
 }
 
@@ -65,6 +65,10 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
   if (options.has("batch"))
     onFunctions("tile-batch-blocks", [chip = options.chip] {
       return createTileBatchBlocks(TileBatchBlocksOptions{chip});
+    });
+  if (options.has("widen"))
+    onFunctions("tile-widen-blocks", [chip = options.chip] {
+      return createTileWidenBlocks(TileWidenBlocksOptions{chip});
     });
   if (options.has("fuse-k"))
     onFunctions("tile-fuse-k",

@@ -3,7 +3,7 @@
 // tile-batch-blocks: let one block do the rows of several.
 
 #include "tilewright/passes/Chip.h"
-#include "tilewright/passes/TileUtils.h"
+#include "tilewright/passes/RowGrowth.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -25,20 +25,97 @@ constexpr StringLiteral kPass = "tile-batch-blocks";
 constexpr int64_t kMaxRows = 64;     ///< a block does the work of that many at most
 constexpr double kWorthwhile = 0.95; ///< of the time; less gain is not worth the memory
 
+/// What a launch of vector work costs when its blocks do more rows.
+class Cost {
+public:
+  /// `grows`: tiles that get larger with the rows.
+  Cost(LaunchOp launch, unsigned extent, const machine::Machine &chip,
+       llvm::function_ref<bool(Value)> grows)
+      : launch(launch), extent(extent), chip(chip), grows(grows) {}
+
+  /// Estimated cycles of the launch with `rows` times the rows a block; none where tiles do not fit
+  /// twice or blocks are left over.
+  std::optional<double> time(int64_t rows);
+  /// The number of blocks in one that is worth most.
+  int64_t best();
+
+private:
+  void addCost(Block &block, double turns, int64_t rows);
+
+  LaunchOp launch;
+  unsigned extent;
+  const machine::Machine &chip;
+  llvm::function_ref<bool(Value)> grows;
+  double vector = 0, load = 0, store = 0; ///< cycles of a block on each pipe
+};
+
+/// Each instruction has a fixed cost, whatever it works on.
+void Cost::addCost(Block &block, double turns, int64_t rows) {
+  for (Operation &op : block) {
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      addCost(*loop.getBody(), turns * expectedTrips(loop), rows);
+    auto access = dyn_cast<AccessInterface>(op);
+    if (!access)
+      continue;
+    double bytes = 0;
+    for (unsigned index = 0; index < access.getNumBoxes(); ++index)
+      if (Value buffer = access.getBox(index).buffer; scopeOf(buffer) == Scope::UB)
+        bytes = std::max(bytes, static_cast<double>(bytesOf(buffer) * (grows(buffer) ? rows : 1)));
+    auto copy = dyn_cast<CopyOp>(op);
+    if (copy && scopeOf(copy.getBox(1).buffer) == Scope::Global)
+      load += turns * (chip.mte2Start + bytes / chip.mte2RateAiv);
+    else if (copy && scopeOf(copy.getBox(0).buffer) == Scope::Global)
+      store += turns * (chip.mte3Start + bytes / chip.mte3RateAiv);
+    else
+      vector += turns * (chip.vecFixed + chip.vecBarrierTail + bytes / chip.vecRepeatBytes);
+  }
+}
+
+std::optional<double> Cost::time(int64_t rows) {
+  int64_t blocks = 1, bytes = 0;
+  for (auto [index, size] : llvm::enumerate(launch.getGrid())) {
+    std::optional<int64_t> constant = constantOf(size);
+    if (!constant || (index == extent && *constant % rows != 0))
+      return std::nullopt;
+    blocks *= index == extent ? *constant / rows : *constant;
+  }
+  for (AllocOp alloc : launch.getOps<AllocOp>()) {
+    bool isMoved = false; // a second slot lets the next block's load or store overlap
+    forEachAccess(alloc, [&](AccessInterface op, unsigned box) {
+      isMoved |= isa<CopyOp>(op) && scopeOf(op.getBox(1 - box).buffer) == Scope::Global;
+    });
+    if (scopeOf(alloc) == Scope::UB)
+      bytes += bytesOf(alloc) * (isMoved ? 2 : 1) * (grows(alloc) ? rows : 1);
+  }
+  if (rows > 1 && bytes > int64_t(chip.ubBytes))
+    return std::nullopt;
+  vector = load = store = 0;
+  addCost(launch.getBody().front(), 1, rows);
+  return static_cast<double>(llvm::divideCeil(blocks, int64_t(chip.aivCount))) *
+         std::max({vector, load, store});
+}
+
+int64_t Cost::best() {
+  int64_t best = 1;
+  std::optional<double> least = time(1);
+  for (int64_t rows = 2; least && rows <= kMaxRows; rows *= 2)
+    if (auto found = time(rows); found && *found < kWorthwhile * *least)
+      best = rows, least = found;
+  return best;
+}
+
 /// A launch of vector work whose blocks along one extent of the grid take one row each.
 ///
 /// Every tile that differs between neighbours gets a dimension more, in front, for the rows.
 class Batcher {
 public:
-  Batcher(LaunchOp launch, unsigned extent, const machine::Machine &chip)
-      : launch(launch), extent(extent), number(launch.getBody().getArgument(extent)), chip(chip) {}
+  Batcher(LaunchOp launch, unsigned extent)
+      : launch(launch), extent(extent), number(launch.getBody().getArgument(extent)) {}
 
   /// Checks every op of the launch. What does not fit is left alone without a word: most launches
   /// take more than a row, or share what they write.
   bool match();
-  /// Estimated cycles of the launch with that many rows a block; none where tiles do not fit twice
-  /// or blocks are left over.
-  std::optional<double> time(int64_t rows);
+  bool grows(Value tile) const { return tiles.contains(tile); }
   void apply(int64_t rows);
 
 private:
@@ -48,16 +125,13 @@ private:
   bool matchOp(Operation *op);
   bool matchCopy(CopyOp copy);
   bool matchBoxes(AccessInterface op);
-  void addCost(Block &block, double turns, int64_t rows);
   void growBoxes(AccessInterface op, int64_t rows);
 
   LaunchOp launch;
   unsigned extent;
-  Value number; ///< of the block
-  const machine::Machine &chip;
+  Value number;                                  ///< of the block
   llvm::SetVector<Value> tiles;                  ///< that differ between neighbours
   llvm::MapVector<Operation *, unsigned> moving; ///< copy -> dimension of the tensor
-  double vector = 0, load = 0, store = 0;        ///< cycles of a block on each pipe
 };
 
 /// Tiles that neighbours fill differently, and what is made of them.
@@ -143,53 +217,6 @@ bool Batcher::match() {
   return !result.wasInterrupted() && !moving.empty();
 }
 
-/// Each instruction has a fixed cost, whatever it works on.
-void Batcher::addCost(Block &block, double turns, int64_t rows) {
-  for (Operation &op : block) {
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      addCost(*loop.getBody(), turns * expectedTrips(loop), rows);
-    auto access = dyn_cast<AccessInterface>(op);
-    if (!access)
-      continue;
-    double bytes = 0;
-    for (unsigned index = 0; index < access.getNumBoxes(); ++index)
-      if (Value buffer = access.getBox(index).buffer; scopeOf(buffer) == Scope::UB)
-        bytes = std::max(
-            bytes, static_cast<double>(bytesOf(buffer) * (tiles.contains(buffer) ? rows : 1)));
-    auto copy = dyn_cast<CopyOp>(op);
-    if (copy && scopeOf(copy.getBox(1).buffer) == Scope::Global)
-      load += turns * (chip.mte2Start + bytes / chip.mte2RateAiv);
-    else if (copy && scopeOf(copy.getBox(0).buffer) == Scope::Global)
-      store += turns * (chip.mte3Start + bytes / chip.mte3RateAiv);
-    else
-      vector += turns * (chip.vecFixed + chip.vecBarrierTail + bytes / chip.vecRepeatBytes);
-  }
-}
-
-std::optional<double> Batcher::time(int64_t rows) {
-  int64_t blocks = 1, bytes = 0;
-  for (auto [index, size] : llvm::enumerate(launch.getGrid())) {
-    std::optional<int64_t> constant = constantOf(size);
-    if (!constant || (index == extent && *constant % rows != 0))
-      return std::nullopt;
-    blocks *= index == extent ? *constant / rows : *constant;
-  }
-  for (AllocOp alloc : launch.getOps<AllocOp>()) {
-    bool isMoved = false; // a second slot lets the next block's load or store overlap
-    forEachAccess(alloc, [&](AccessInterface op, unsigned box) {
-      isMoved |= isa<CopyOp>(op) && scopeOf(op.getBox(1 - box).buffer) == Scope::Global;
-    });
-    if (scopeOf(alloc) == Scope::UB)
-      bytes += bytesOf(alloc) * (isMoved ? 2 : 1) * (tiles.contains(alloc) ? rows : 1);
-  }
-  if (rows > 1 && bytes > int64_t(chip.ubBytes))
-    return std::nullopt;
-  vector = load = store = 0;
-  addCost(launch.getBody().front(), 1, rows);
-  return static_cast<double>(llvm::divideCeil(blocks, int64_t(chip.aivCount))) *
-         std::max({vector, load, store});
-}
-
 /// Boxes of grown tiles cover all rows.
 void Batcher::growBoxes(AccessInterface op, int64_t rows) {
   OpBuilder builder(op);
@@ -260,19 +287,39 @@ struct TileBatchBlocksPass : passes::impl::TileBatchBlocksBase<TileBatchBlocksPa
     getOperation().walk([&](LaunchOp launch) {
       if (isByHand(launch) || !writesInOnePlace(launch))
         return;
-      for (unsigned extent = 0; extent < launch.getGrid().size(); ++extent) {
-        Batcher batcher(launch, extent, *loaded);
-        if (!batcher.match())
-          continue;
-        int64_t best = 1;
-        std::optional<double> least = batcher.time(1);
-        for (int64_t rows = 2; least && rows <= kMaxRows; rows *= 2)
-          if (auto time = batcher.time(rows); time && *time < kWorthwhile * *least)
-            best = rows, least = time;
-        if (best > 1)
-          return batcher.apply(best);
-      }
+      for (unsigned extent = 0; extent < launch.getGrid().size(); ++extent)
+        if (batch(launch, extent, *loaded) || grow(launch, extent, *loaded))
+          return;
     });
+  }
+
+private:
+  /// Blocks of one row.
+  static bool batch(LaunchOp launch, unsigned extent, const machine::Machine &chip) {
+    Batcher batcher(launch, extent);
+    if (!batcher.match())
+      return false;
+    int64_t best =
+        Cost(launch, extent, chip, [&](Value tile) { return batcher.grows(tile); }).best();
+    if (best > 1)
+      batcher.apply(best);
+    return best > 1;
+  }
+
+  /// Blocks of a few rows.
+  static bool grow(LaunchOp launch, unsigned extent, const machine::Machine &chip) {
+    RowGrowth growth(launch, extent);
+    if (launch.walk([](GemmOp) { return WalkResult::interrupt(); }).wasInterrupted() ||
+        !growth.match())
+      return false;
+    int64_t best =
+        Cost(launch, extent, chip, [&](Value tile) { return growth.grows(tile); }).best();
+    if (best <= 1)
+      return false;
+    remark(launch, kPass, "applied")
+        << "one block does the rows of " << best << " neighbours: each instruction does more";
+    growth.apply(best);
+    return true;
   }
 };
 

@@ -208,7 +208,7 @@ bool passes::isOn(Operation *op, Core core) {
 void passes::setBoxes(Operation *op, ValueRange offsets, ValueRange sizes) {
   llvm::TypeSwitch<Operation *>(op)
       .Case<tile::CopyOp, tile::AtomicOp, tile::FillOp, tile::ElementwiseOp, tile::ReduceOp,
-            tile::ScanOp, tile::IotaOp>([&](auto statement) {
+            tile::ScanOp, tile::IotaOp, tile::GemmOp>([&](auto statement) {
         statement.getOffsetsMutable().assign(offsets);
         statement.getSizesMutable().assign(sizes);
       });

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "tilewright/passes/TileUtils.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tilewright::passes {
+
+/// Gives the blocks of a launch more rows: neighbours along one extent of the grid do the same with
+/// parts of tensors that follow each other, so that one block with larger tiles does the work of
+/// several. Rows may be any dimension of a tile, the same one for all that it is used with.
+class RowGrowth {
+public:
+  RowGrowth(tile::LaunchOp launch, unsigned extent)
+      : launch(launch), extent(extent), number(launch.getBody().getArgument(extent)) {}
+
+  /// Finds the rows of each tile. False where neighbours share rows, or what they do depends on
+  /// which block it is.
+  bool match();
+  bool grows(mlir::Value tile) const { return tiles.contains(tile); }
+  /// True for a copy from or to a tensor that gets larger.
+  bool grows(tile::CopyOp copy) const { return moving.contains(copy); }
+  /// Rows of a tile that grows.
+  int64_t rowsOf(mlir::Value tile) const;
+  /// Lets a block do the work of `count` neighbours. The extent of the grid is a multiple of it.
+  void apply(int64_t count);
+
+private:
+  /// A dimension of a box of an op.
+  using Place = std::pair<unsigned, unsigned>;
+
+  bool areFixed(mlir::ValueRange values) const {
+    return passes::areFixed(values, number, launch.getBody());
+  }
+  void findTiles();
+  bool matchMoves();
+  bool propagate(AccessInterface op, bool &changed);
+  bool matchOp(mlir::Operation *op);
+  /// The places that follow the given one; none where the op mixes what lies there.
+  std::optional<llvm::SmallVector<Place>> linked(AccessInterface op, Place place) const;
+  bool takesAll(const Box &box, unsigned dim) const;
+
+  mutable tile::LaunchOp launch;
+  unsigned extent;
+  mlir::Value number;                               ///< of the block
+  llvm::SetVector<mlir::Value> tiles;               ///< that differ between neighbours
+  llvm::DenseMap<mlir::Value, unsigned> rows;       ///< their dimension that grows
+  llvm::MapVector<mlir::Operation *, Place> moving; ///< copy -> dimension of its tensor
+};
+
+} // namespace tilewright::passes
