@@ -44,8 +44,9 @@ def through_npu(kernel: Any, arguments: Arguments) -> tuple[dict[str, Any], floa
 
 def through_hivm(kernel: Any, arguments: Arguments) -> dict[str, Any] | None:
     """The tensors that the program has left that was read from planned HIVM text; None where a
-    statement has none."""
-    if not kernel.core.hivm_target:
+    statement has none, and with `strict`, where functions that HIVM lacks stay as they are until
+    they are exported."""
+    if not kernel.core.hivm_target or env.compile_settings().strict:
         return None
     try:
         texts = launches(kernel.core, "planned")
