@@ -33,8 +33,8 @@ from test_gemm import bias_relu
 from test_reduce import online_softmax
 
 RACES = ("read-after-write", "write-after-read", "write-after-write")
-#: Kernel -> (function, inputs as shapes or shapes with an element type, fixed arguments). 44 blocks
-#: on 20 cube cores or 88 on 40 vector cores: each core has two at least, and every inner loop turns
+#: Kernel -> (function, inputs as shapes or shapes with an element type, fixed arguments). Enough
+#: blocks that each core has two at least, once blocks have got more rows, and every inner loop turns
 #: several times.
 KERNELS: dict[str, Any] = {
     "matmul": (
@@ -44,8 +44,8 @@ KERNELS: dict[str, Any] = {
     ),
     "gemm_bias_relu": (
         lambda: bias_relu,
-        [(352, 96), (96, 128), ((128,), np.float32)],
-        {"M": 352, "N": 128, "K": 96, "bm": 32, "bn": 32, "bk": 32},
+        [(1408, 96), (96, 128), ((128,), np.float32)],
+        {"M": 1408, "N": 128, "K": 96, "bm": 32, "bn": 32, "bk": 32},
     ),
     "matmul_softmax": (
         lambda: example("matmul_softmax").matmul_softmax,
@@ -64,7 +64,7 @@ KERNELS: dict[str, Any] = {
     ),
     "add": (
         lambda: add,
-        [(176, 256), (176, 256)],
+        [(704, 512), (704, 512)],
         {"bm": 16, "bn": 32, "dtype": "float16"},
     ),
     "softmax": (
