@@ -34,7 +34,7 @@ from test_reduce import online_softmax
 
 RACES = ("read-after-write", "write-after-read", "write-after-write")
 #: Kernel -> (function, inputs as shapes or shapes with an element type, fixed arguments). Enough
-#: blocks that each core has two at least, once blocks have got more rows, and every inner loop turns
+#: blocks that each core has two at least once blocks have got more rows, and every inner loop turns
 #: several times.
 KERNELS: dict[str, Any] = {
     "matmul": (
