@@ -110,10 +110,11 @@ def test_a_choice_is_kept():
         def main(A: T.Tensor((n,), "float32"), B: T.Tensor((n,), "float32")):
             with T.Kernel(n // block) as x:
                 a = T.alloc_shared((block,), "float32")
+                b = T.alloc_shared((block,), "float32")
                 T.copy(A[x * block], a)
-                for i in T.Parallel(block):
-                    a[i] = a[i] * 2
-                T.copy(a, B[x * block])
+                for i in T.Parallel(block):  # backwards: no part of a larger block
+                    b[i] = a[block - 1 - i] * 2
+                T.copy(b, B[x * block])
 
         return main
 

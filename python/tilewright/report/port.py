@@ -182,7 +182,8 @@ def report_text(porter: Porter, comparisons: Comparisons, code: int) -> str:
     parts = [_kernel_text(found) for found in shown]
     rest = len(porter.kernels) - len(shown)
     if rest:
-        parts.append(f"{rest} more configurations were only timed")
+        kernels = "configuration was" if rest == 1 else "configurations were"
+        parts.append(f"{rest} more {kernels} only timed")
     if not shown:
         parts.append("no kernel ran on the simulator")
     ending = "ran unchanged to its end" if code == 0 else f"ended with exit code {code}"
