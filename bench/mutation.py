@@ -44,8 +44,8 @@ KERNELS: dict[str, Any] = {
     ),
     "gemm_bias_relu": (
         lambda: bias_relu,
-        [(1408, 96), (96, 128), ((128,), np.float32)],
-        {"M": 1408, "N": 128, "K": 96, "bm": 32, "bn": 32, "bk": 32},
+        [(5632, 96), (96, 128), ((128,), np.float32)],
+        {"M": 5632, "N": 128, "K": 96, "bm": 32, "bn": 32, "bk": 32},
     ),
     "matmul_softmax": (
         lambda: example("matmul_softmax").matmul_softmax,

@@ -34,7 +34,7 @@
 !m = memref<32xf32, #ub>
 
 // Rows of the queries; the keys are loaded once for all of them.
-// REMARK: [tile-widen-blocks] applied: one block does the rows of 4 neighbours: what they share is loaded once
+// REMARK: [tile-widen-blocks] applied: one block does the work of 4 neighbours: what they share is loaded once
 // CHECK-LABEL: func.func @attention(
 // CHECK: tile.launch (%{{.*}}) in (%c16
 // CHECK-DAG: tile.alloc "q" : memref<128x64xf16

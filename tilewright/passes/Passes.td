@@ -219,9 +219,10 @@ def TileWidenBlocks : Pass<"tile-widen-blocks", "::mlir::func::FuncOp"> {
     Needs: placed buffers, a static grid.
     Guarantees: the same results. Where neighbours along an extent of the grid do the same with rows that follow each other,
     for as many turns, one block with larger tiles does the work of 2, 4 or 8: keys and values of an attention are loaded once
-    for 128 queries and not for 64. The time of the slowest pipe decides, by the chip's constants, as far as the tiles fit.
-    Leaves alone: loops whose bounds depend on the block (causal attention), sums of more than 128 rows, atomics, launches that
-    the author divides or orders.
+    for 128 queries and not for 64, blocks of products with an epilogue take 128 x 256 elements and not 32 x 32. The time of
+    the slowest pipe decides, by the chip's constants, as far as the tiles fit.
+    Leaves alone: loops whose bounds depend on the block (causal attention), sums of more than 128 rows or 256 columns, atomics,
+    launches that the author divides or orders.
 
     Example: test/passes/tile-widen-blocks.mlir.
   }];

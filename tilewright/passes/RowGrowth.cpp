@@ -127,7 +127,8 @@ bool RowGrowth::propagate(AccessInterface op, bool &changed) {
     for (auto [other, otherDim] : *places) {
       Value tile = op.getBox(other).buffer;
       if (scopeOf(tile) == Scope::Global) {
-        if (moving.lookup(op) != Place(other, otherDim))
+        auto *move = moving.find(op);
+        if (move == moving.end() || move->second != Place(other, otherDim))
           return false;
         continue;
       }

@@ -22,7 +22,8 @@ public:
   bool grows(mlir::Value tile) const { return tiles.contains(tile); }
   /// True for a copy from or to a tensor that gets larger.
   bool grows(tile::CopyOp copy) const { return moving.contains(copy); }
-  /// Rows of a tile that grows.
+  /// The dimension of a tile that grows, and its extent.
+  unsigned dimOf(mlir::Value tile) const { return rows.lookup(tile); }
   int64_t rowsOf(mlir::Value tile) const;
   /// Lets a block do the work of `count` neighbours. The extent of the grid is a multiple of it.
   void apply(int64_t count);

@@ -20,8 +20,9 @@ using namespace tilewright::tile;
 namespace {
 
 constexpr StringLiteral kPass = "tile-widen-blocks";
-constexpr int64_t kMostRows = 128;   ///< of a product: beyond that the cube gains nothing
-constexpr int64_t kMaxCount = 8;     ///< a block does the work of that many at most
+constexpr int64_t kMost[] = {128, 256}; ///< rows and columns of a sum; more gain little
+constexpr int64_t kMaxCount = 8;        ///< a block takes over so many at a time
+constexpr unsigned kMaxRounds = 4;
 constexpr double kWorthwhile = 0.95; ///< of the time; less gain is not worth the memory
 
 double sizeOf(Value size) { return static_cast<double>(constantOf(size).value_or(1)); }
@@ -63,7 +64,7 @@ bool Cost::fits(int64_t count) {
   bool isNarrow = true;
   launch.walk([&](GemmOp gemm) {
     Value sum = gemm.getBox(0).buffer;
-    isNarrow &= !growth.grows(sum) || growth.rowsOf(sum) * count <= kMostRows;
+    isNarrow &= !growth.grows(sum) || growth.rowsOf(sum) * count <= kMost[growth.dimOf(sum) != 0];
   });
   return isNarrow && 2 * l1 <= chip.l1Bytes && l0c <= chip.l0cBytes &&
          ub <= kVectorCores * chip.ubBytes;
@@ -156,27 +157,36 @@ struct TileWidenBlocksPass : passes::impl::TileWidenBlocksBase<TileWidenBlocksPa
     getOperation().walk([&](LaunchOp launch) {
       if (isByHand(launch) || !isMixed(launch) || !writesInOnePlace(launch))
         return;
-      for (unsigned extent = 0; extent < launch.getGrid().size(); ++extent)
-        if (widen(launch, extent, *loaded))
+      for (unsigned round = 0; round < kMaxRounds; ++round)
+        if (!widen(launch, *loaded))
           return;
     });
   }
 
 private:
-  static bool widen(LaunchOp launch, unsigned extent, const machine::Machine &chip) {
-    RowGrowth growth(launch, extent);
-    if (!growth.match())
-      return false;
-    Cost cost(launch, extent, growth, chip);
+  /// Along the extent that gains most. False when none gains enough.
+  static bool widen(LaunchOp launch, const machine::Machine &chip) {
+    unsigned bestExtent = 0;
     int64_t best = 1;
-    std::optional<double> least = cost.time(1);
-    for (int64_t count = 2; least && count <= kMaxCount; count *= 2)
-      if (auto found = cost.time(count); found && *found < kWorthwhile * *least)
-        best = count, least = found;
+    std::optional<double> least;
+    for (unsigned extent = 0; extent < launch.getGrid().size(); ++extent) {
+      RowGrowth growth(launch, extent);
+      if (!growth.match())
+        continue;
+      Cost cost(launch, extent, growth, chip);
+      if (!least)
+        least = cost.time(1);
+      for (int64_t count = 2; least && count <= kMaxCount; count *= 2)
+        if (auto found = cost.time(count); found && *found < kWorthwhile * *least)
+          bestExtent = extent, best = count, least = found;
+    }
     if (best == 1)
       return false;
+    RowGrowth growth(launch, bestExtent);
+    if (!growth.match())
+      return false;
     remark(launch, kPass, "applied")
-        << "one block does the rows of " << best << " neighbours: what they share is loaded once";
+        << "one block does the work of " << best << " neighbours: what they share is loaded once";
     growth.apply(best);
     return true;
   }
