@@ -193,6 +193,66 @@ def test_a_script_that_only_asks_for_times(tmp_path):
     assert step["difference"] is None
 
 
+def test_without_data_a_kernel_that_writes_less_is_no_advice(tmp_path):
+    """Twice the block would leave the tail of the tensor out."""
+    text = COPY.replace("T.ceildiv(N, block)", "N // block")
+    (found,) = kernels(tmp_path, text + "twice.compile(N=4000).simulate(timing_only=True)")
+    assert found["advice"]["tried"] >= 1 and found["advice"]["steps"] == []
+    (found,) = kernels(tmp_path, text + "twice(np.ones(4000, np.float32))")
+    assert found["advice"]["tried"] >= 1 and found["advice"]["steps"] == []
+
+
+def test_the_extent_of_a_grid(tmp_path):
+    text = """
+    @tilelang.jit
+    def double(A, parts: int = 2):
+        M, N = T.const("M, N")
+        A: T.Tensor((M, N), "float32")
+        B = T.empty((M, N), "float32")
+        rows = T.ceildiv(M, parts)
+        with T.Kernel(parts) as b:
+            a = T.alloc_shared((N,), "float32")
+            for r in T.serial(rows):
+                T.copy(A[b * rows + r, 0], a)
+                for j in T.Parallel(N):
+                    a[j] = a[j] * 2
+                T.copy(a, B[b * rows + r, 0])
+        return B
+
+    double(rng.standard_normal((160, 256)).astype(np.float32))
+    """
+    (found,) = kernels(tmp_path, text)
+    changes = [c for s in found["advice"]["steps"] for c in s["changes"]]
+    assert [(c["name"], c["kind"]) for c in changes] == [("parts", "grid")]
+    assert found["advice"]["steps"][-1]["after_us"] < 0.5 * found["core_us"]
+
+
+def test_sizes_that_help_only_together():
+    """Of two sizes each is at its best alone; the pair is tried when no single move is left."""
+    from tilewright.report.advice import Search
+    from tilewright.report.variants import Knob
+
+    m, n = (Knob(name, 64, "size", 1) for name in "mn")
+
+    class Fake(Search):
+        def _time(self, choice, moved=None):
+            wide, narrow = (choice.get(knob, 64) for knob in (m, n))
+            return 10.0 if (wide, narrow) == (128, 32) else 100.0
+
+        def _compared(self, choice):
+            return 0.0, True
+
+    class Made:
+        origin = object()
+
+    search = Fake(Made(), None, True, "", 60.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tilewright.report.variants.knobs", lambda origin: [m, n])
+        advice = search.run(100.0)
+    (step,) = advice.steps
+    assert step.changes == {m: 128, n: 32} and step.after_us == 10.0
+
+
 def test_the_time_for_a_comparison_is_limited(tmp_path):
     (found,) = kernels(tmp_path, SOFTMAX, "--budget", "0.001", "--no-advice")
     assert found["agreement"]["exact"] is None

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import combinations, product
 from typing import Any
 
 from . import variants
@@ -20,7 +22,7 @@ from .variants import Choice, Knob
 #: A step that gains less is not worth an edit.
 WORTH = 0.02
 #: Kinds of knobs in the order in which they are moved: the form of the program before its sizes.
-ORDER = ("loop", "type", "size", "stages")
+ORDER = ("loop", "type", "size", "grid", "stages")
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class Search:
     _times: dict[Any, float | None] = field(default_factory=dict)
     _fixed: set[Knob] = field(default_factory=set)
     _arguments: Any = None
+    _written: int = 0  #: bytes of results; without data nothing that writes less is believed
 
     def run(self, base_us: float) -> Advice:
         """The advice for a kernel that takes `base_us` now."""
@@ -66,13 +69,16 @@ class Search:
             self.advice.reason = "no tile size, number of stages or loop of it can be chosen"
             return self.advice
         self._end = time.monotonic() + self.seconds
+        self._written = 0 if self.has_data else written(self._timed(self.kernel.core))
         choice: dict[Knob, Any] = {}
         best = base_us
         moved = True
         while moved and self._in_time():
             moved = False
-            for knob in found:
-                while (step := self._better(choice, knob, best)) is not None:
+            for knobs in [*([knob] for knob in found), *_pairs(found)]:
+                if moved and len(knobs) > 1:
+                    break  # single moves first
+                while (step := self._better(choice, knobs, best)) is not None:
                     choice.update(step.changes)
                     best, moved = step.after_us, True
         self.advice.complete = self._in_time()
@@ -105,22 +111,24 @@ class Search:
     def _in_time(self) -> bool:
         return time.monotonic() < self._end
 
-    def _better(self, choice: dict[Knob, Any], knob: Knob, best: float) -> Step | None:
-        """The first neighbour of a knob's value that is faster and gives the same results."""
-        now = choice.get(knob, knob.value)
+    def _better(self, choice: dict[Knob, Any], knobs: Sequence[Knob], best: float) -> Step | None:
+        """The fastest neighbour of the knobs' values that gives the same results, if it is faster
+        than `best`."""
+        if not self._fixed.isdisjoint(knobs):
+            return None
         timed = []
-        for value in knob.neighbours(now):
-            if not self._in_time() or knob in self._fixed:
+        for values in product(*(knob.neighbours(choice.get(knob, knob.value)) for knob in knobs)):
+            if not self._in_time():
                 break
-            other = {**choice, knob: value}
-            taken = self._time(other, knob)
+            changes = dict(zip(knobs, values, strict=True))
+            taken = self._time({**choice, **changes}, knobs[0] if len(knobs) == 1 else None)
             if taken is not None and taken < best * (1 - WORTH):
-                timed.append((taken, value))
-        for taken, value in sorted(timed):
-            difference, fine = self._compared({**choice, knob: value})
+                timed.append((taken, changes))
+        for taken, changes in sorted(timed, key=lambda pair: pair[0]):
+            difference, fine = self._compared({**choice, **changes})
             if fine:
-                return Step({knob: value}, best, taken, difference)
-            self._times[self._key({**choice, knob: value})] = None
+                return Step(changes, best, taken, difference)
+            self._times[self._key({**choice, **changes})] = None
         return None
 
     @staticmethod
@@ -149,10 +157,12 @@ class Search:
             return None
         self.advice.tried += 1
         report = self._timed(other.core)
-        return sum(x["microseconds"] for x in report["launches"]) if report["ok"] else None
+        if not report["ok"] or (not self.has_data and written(report) < self._written):
+            return None
+        return sum(x["microseconds"] for x in report["launches"])
 
     def _timed(self, core: Any) -> dict[str, Any]:
-        options = {"time": True, "chip": self.chip}
+        options = {"time": True, "chip": self.chip, "limits": True}
         if self._arguments is None:
             self._arguments = self.saved.copies() if self.has_data else self.saved.shapes()
         report = core.run(self._arguments.values, data="never", **options)
@@ -171,6 +181,16 @@ class Search:
         if not report["ok"]:
             return None, False
         return self.saved.difference(after)
+
+
+def written(report: dict[str, Any]) -> int:
+    """Bytes of global memory that the launches of a run have written, each once."""
+    return sum(launch["limits"]["written_bytes"] for launch in report["launches"])
+
+
+def _pairs(knobs: Sequence[Knob]) -> list[tuple[Knob, ...]]:
+    """Sizes that may have to move together: larger one way and smaller the other."""
+    return list(combinations([knob for knob in knobs if knob.kind == "size"], 2))
 
 
 def advise(

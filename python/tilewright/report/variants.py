@@ -40,7 +40,7 @@ class Place:
 class Knob:
     """One thing that may be chosen: its name, its value, and where it stands.
 
-    `place` is None for an argument; `kind` is "size", "stages", "loop" or "type".
+    `place` is None for an argument; `kind` is "size", "grid", "stages", "loop" or "type".
     """
 
     name: str
@@ -53,7 +53,7 @@ class Knob:
         """What to try next to a value, larger sizes first."""
         if self.kind == "stages":
             return [v for v in (value + 1, value - 1) if 1 <= v <= 4]
-        if self.kind == "size":
+        if self.kind in ("size", "grid"):
             return [v for v in (2 * value, value // 2) if v >= 1 and v != value]
         if self.kind == "type":
             return [WIDER] if str(value) in ("float16", "bfloat16") else []
@@ -70,11 +70,11 @@ def knobs(origin: Origin) -> list[Knob]:
     except source.SourceError:
         return []
     text = _Text(origin.function)
-    sizes, stages, types_ = _wanted(node)
-    found = list(_arguments(origin, node, sizes, stages, types_))
+    wanted = _wanted(node)
+    found = list(_arguments(origin, node, wanted))
     for child in ast.walk(node):
         if isinstance(child, ast.Assign) and len(child.targets) == 1:
-            found += _literals(child, text, sizes, stages)
+            found += _literals(child, text, wanted)
         elif isinstance(child, ast.Call) and _called(child) == PIPELINED:
             found += _stages(child, text)
         elif isinstance(child, ast.For):
@@ -171,47 +171,52 @@ def _stage_count(node: ast.Call) -> ast.expr | None:
     return next((k.value for k in node.keywords if k.arg == "num_stages"), None)
 
 
-def _wanted(node: ast.FunctionDef) -> tuple[set[str], set[str], set[str]]:
-    """Names that reach the shape of a tile or of a T.Parallel, a number of stages, or a tile's
-    element type."""
-    sizes: set[str] = set()
-    stages: set[str] = set()
-    kinds: set[str] = set()
+def _wanted(node: ast.FunctionDef) -> dict[str, set[str]]:
+    """Names by what they reach: the shape of a tile or of a T.Parallel ("size"), the grid, a number
+    of stages, or a tile's element type."""
+    found: dict[str, set[str]] = {"stages": set(), "size": set(), "grid": set(), "type": set()}
     made: list[tuple[set[str], set[str]]] = []
     for child in ast.walk(node):
-        if isinstance(child, ast.Call) and _called(child) in TILES:
+        if isinstance(child, ast.Assign):
+            made.append((set().union(*map(_names, child.targets)), _names(child.value)))
+        if not isinstance(child, ast.Call):
+            continue
+        name = _called(child)
+        if name in TILES:
             given = [*child.args, *(k.value for k in child.keywords)]
-            sizes |= _names(given[0]) if given else set()
-            kinds |= _names(given[1]) if len(given) > 1 else set()
-        elif isinstance(child, ast.Call) and _called(child) == PARALLEL:
-            sizes = sizes.union(*map(_names, child.args))
-        elif isinstance(child, ast.Call) and _called(child) == PIPELINED:
-            count = _stage_count(child)
-            stages |= _names(count) if count is not None else set()
-        elif isinstance(child, ast.Assign):
-            targets = set().union(*map(_names, child.targets))
-            made.append((targets, _names(child.value)))
-    for names in (sizes, stages, kinds):
+            for kind, value in zip(("size", "type"), given, strict=False):
+                found[kind] |= _names(value)
+        elif name in (PARALLEL, "Kernel"):
+            found["size" if name == PARALLEL else "grid"].update(*map(_names, child.args))
+        elif name == PIPELINED and (count := _stage_count(child)) is not None:
+            found["stages"] |= _names(count)
+    for names in found.values():
         before = -1
         while before != len(names):
             before = len(names)
             for targets, sources in made:
                 names |= sources if targets & names else set()
-    return sizes, stages, kinds
+    return found
 
 
 def _arguments(
-    origin: Origin, node: ast.FunctionDef, sizes: set[str], stages: set[str], kinds: set[str]
+    origin: Origin, node: ast.FunctionDef, wanted: dict[str, set[str]]
 ) -> Iterator[Knob]:
     places = {a.arg: a.lineno for a in [*node.args.args, *node.args.kwonlyargs]}
     for name, value in origin.arguments.items():
-        line = places.get(name) or _assigned(origin.function, name) or node.lineno
-        if type(value) is int and value >= 1 and name in stages:
-            yield Knob(name, value, "stages", line)
-        elif type(value) is int and value >= 1 and name in sizes:
-            yield Knob(name, value, "size", line)
-        elif isinstance(value, str) and name in kinds - sizes:
-            yield Knob(name, value, "type", line)
+        kind = _kind(name, value, wanted)
+        if kind:
+            line = places.get(name) or _assigned(origin.function, name) or node.lineno
+            yield Knob(name, value, kind, line)
+
+
+def _kind(name: str, value: Any, wanted: dict[str, set[str]]) -> str:
+    """What a name with a value is for; empty when it is nothing to choose."""
+    if isinstance(value, str):
+        return "type" if name in wanted["type"] - wanted["size"] else ""
+    if type(value) is not int or value < 1:
+        return ""
+    return next((kind for kind in ("stages", "size", "grid") if name in wanted[kind]), "")
 
 
 def _assigned(function: types.FunctionType, name: str) -> int:
@@ -227,7 +232,7 @@ def _assigned(function: types.FunctionType, name: str) -> int:
     return found
 
 
-def _literals(node: ast.Assign, text: _Text, sizes: set[str], stages: set[str]) -> Iterator[Knob]:
+def _literals(node: ast.Assign, text: _Text, wanted: dict[str, set[str]]) -> Iterator[Knob]:
     """Numbers that are assigned to wanted names: `block = 64`, `m, n = 64, 128`."""
     target, value = node.targets[0], node.value
     pairs = [(target, value)]
@@ -236,11 +241,9 @@ def _literals(node: ast.Assign, text: _Text, sizes: set[str], stages: set[str]) 
     for name, number in pairs:
         if not isinstance(name, ast.Name) or not isinstance(number, ast.Constant):
             continue
-        place = text.of(number)
-        if type(number.value) is not int or number.value < 1 or place is None:
-            continue
-        if name.id in sizes | stages:
-            kind = "size" if name.id in sizes else "stages"
+        kind = _kind(name.id, number.value, wanted)
+        place = text.of(number) if kind and type(number.value) is int else None
+        if place is not None:
             yield Knob(name.id, number.value, kind, place.line, place)
 
 
