@@ -163,7 +163,7 @@ def test_what_only_looks_like_it(variant):
 
 def test_fused_and_sliced():
     """256 columns of 128 rows: scores and weights fit UB in two slots only slice by slice."""
-    inputs = [randn((128, 128), seed=1), randn((2048, 128), seed=2), randn((2048, 128), seed=3)]
+    inputs = [randn((128, 128), seed=1), randn((4096, 128), seed=2), randn((4096, 128), seed=3)]
     fixed = {"variant": "", "size": 128}
     fused, _ = applied(almost, inputs, "tile-fuse-turns", **fixed)
     sliced, _ = applied(almost, inputs, "tile-slice-rows", **fixed)

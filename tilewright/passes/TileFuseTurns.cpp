@@ -21,8 +21,9 @@ namespace {
 constexpr StringLiteral kPass = "tile-fuse-turns";
 constexpr int64_t kColumns = 256;     ///< of a fused turn: more gains little and takes memory
 constexpr int64_t kUnknownTrips = 64; ///< of a loop of which nothing is known
-constexpr int64_t kLateTurns = 2;     ///< turns of a loop in which only one kind of core works
-constexpr int64_t kLeastChunk = 64;   ///< columns of a product
+/// Turns that a loop loses at its ends: stages run two turns apart, and tiles are on their way.
+constexpr int64_t kLateTurns = 5;
+constexpr int64_t kLeastChunk = 64; ///< columns of a product
 
 /// Operand numbers of the offset and size of a dimension of a box. Box ops hold buffers, then all
 /// offsets, then all sizes.
