@@ -13,10 +13,10 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "tilewright/from_hivm/FromHivm.h"
 #include "tilewright/machine/Machine.h"
+#include "tilewright/support/BoundedText.h"
 #include "tilewright/tile/TileOps.h"
 #include "tilewright/to_hivm/ToHivm.h"
 #include "llvm/Support/CommandLine.h"
@@ -92,7 +92,7 @@ int main(int argc, char **argv) {
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(sources, &context);
-  auto module = parseSourceFile<ModuleOp>(sources, &context);
+  auto module = parseBounded(sources, context);
   if (!module)
     return 1;
   bool isDone = true;

@@ -14,7 +14,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "tilewright/machine/Machine.h"
 #include "tilewright/npu/NpuOps.h"
@@ -23,6 +22,7 @@
 #include "tilewright/sim/Names.h"
 #include "tilewright/sim/Report.h"
 #include "tilewright/sim/Retime.h"
+#include "tilewright/support/BoundedText.h"
 #include "tilewright/support/WriteFile.h"
 #include "tilewright/to_sim/ToSim.h"
 #include "llvm/ADT/bit.h"
@@ -371,7 +371,7 @@ int main(int argc, char **argv) {
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(sources, &context);
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
+  OwningOpRef<ModuleOp> module = parseBounded(sources, context);
   if (!module)
     return kFailed;
   func::FuncOp function = findFunction(*module);

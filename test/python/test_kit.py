@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -13,12 +14,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tilewright
 from hivm_package import SCRIPT
 
 STAND_IN = Path(__file__).resolve().parents[1] / "ascendcl"
 COMPILER = next(filter(None, map(shutil.which, ("clang++-19", "clang++", "g++"))), None)
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler for the launcher")
 
+NAME = "the kit"  #: with a blank
 CALLS = """
 double(np.arange(600, dtype=np.float32))
 double(np.arange(600, dtype=np.float32))
@@ -62,10 +65,10 @@ def command(*words: str, folder: Path, code: int = 0):
 
 def kit(folder: Path) -> Path:
     (folder / "script.py").write_text(SCRIPT + CALLS)
-    done = command("export", "--kit", "kit", "script.py", folder=folder)
+    done = command("export", "--kit", NAME, "script.py", folder=folder)
     assert "double: double.mlir: aiv, grid" in done.stderr
     assert "untested on hardware" in done.stderr
-    return folder / "kit"
+    return folder / NAME
 
 
 def cann(folder: Path, version: str = "1.2.0") -> dict[str, str]:
@@ -112,7 +115,7 @@ def test_kit_runs_and_comes_back(tmp_path):
     assert "largest differences {'A': 0.0, 'B': 0.0}" in said
     result = json.loads((folder / "result.json").read_text())
     assert [k["microseconds"] for k in result["kernels"]] == [2.5, 2.5]
-    table = command("import-result", "kit", folder=tmp_path).stdout
+    table = command("import-result", NAME, folder=tmp_path).stdout
     assert "hivmc 1.2.0\n" in table and "cann not found" in table
     assert "double: largest difference 0" in table
     assert "measured 2.50 us" in table
@@ -127,9 +130,29 @@ def test_kit_finds_a_wrong_result_and_names_an_unknown_version(tmp_path):
     np.savez(folder / "double" / "expected.npz", **expected)
     said = run_on_npu(folder, cann(tmp_path, "9.9.0"))
     assert "hivmc 9.9.0 is not known (known: 1.2.0)" in said
-    table = command("import-result", "kit/result.json", folder=tmp_path).stdout
+    table = command("import-result", f"{NAME}/result.json", folder=tmp_path).stdout
     assert "hivmc 9.9.0, not known" in table
     assert "double: largest difference 0.5" in table
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "bits"),
+    [
+        ("f16", 1.5, "2 15872"),
+        ("bf16", 1.00390625, "2 16256"),  # between two, to the even one
+        ("f32", -2.0, "4 3221225472"),
+        ("i1", True, "1 1"),
+        ("i8", -1, "1 255"),
+        ("ui32", 4294967295, "4 4294967295"),
+        ("index", 3, "8 3"),
+    ],
+)
+def test_bits_of_scalar_arguments(kind, value, bits):
+    path = Path(tilewright.__file__).parent / "hivm" / "device" / "run_on_npu.py"
+    spec = importlib.util.spec_from_file_location("run_on_npu", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.scalar_bits(kind, value) == bits
 
 
 def test_kit_without_cann(tmp_path):

@@ -21,7 +21,7 @@
 // FULL: error: temporaries of HIVM text need {{.*}} bytes of UB behind the plan, which leaves 128
 
 // PLACE: "hivm.hir.pointer_cast"(%{{.*}}) {{.*}} -> memref<40xf32, #hivm.address_space<ub>>
-// LARGE: a temporary of hivm.hir.vexp takes 360000 bytes of UB, the plan leaves
+// LARGE: temporaries of hivm.hir.vexp take 360000 bytes of UB, the plan leaves
 
 func.func @host(%A: memref<50xf16, #gm>) {
   npu.launch aiv @aiv(%A) : memref<50xf16, #gm>

@@ -4,6 +4,7 @@
 
 #include "tilewright/driver/KernelImpl.h"
 #include "tilewright/from_hivm/FromHivm.h"
+#include "tilewright/support/BoundedText.h"
 #include "tilewright/tile/TileOps.h"
 #include "tilewright/to_hivm/ToHivm.h"
 
@@ -13,7 +14,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Parser/Parser.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -123,7 +123,7 @@ CompileResult driver::loadText(const std::string &text, const std::string &fileN
   } else {
     llvm::SourceMgr sources;
     sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text, fileName), llvm::SMLoc());
-    impl->final = parseSourceFile<ModuleOp>(sources, &context);
+    impl->final = parseBounded(sources, context);
   }
   if (!impl->final)
     return result;

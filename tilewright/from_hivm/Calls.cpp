@@ -77,6 +77,10 @@ LogicalResult Reader::call(func::CallOp op) {
   }
   if (stem == "set_l1" && operands.size() == 2)
     return fillL1(op, operands[0], operands[1]);
+  StringRef message = name;
+  message.consume_front("_mlir_ciface_");
+  if (message.starts_with("print_") || message.starts_with("assert_"))
+    return messageCall(op, message.starts_with("assert_"));
   bool isKnown = true;
   LogicalResult done = vectorCall(op, name, operands, isKnown);
   return isKnown ? done : refuseCall();

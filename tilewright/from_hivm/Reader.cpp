@@ -100,10 +100,13 @@ LogicalResult Reader::op(Operation *op) {
   StringRef name = op->getName().getStringRef();
   if (isa<func::ReturnOp>(op) || name == "annotation.mark" || name == "hivm.hir.set_ffts_base_addr")
     return success();
+  if (name.consume_front("llvm."))
+    return llvmOp(op, name);
   // The base of the flags between cores is an operand of these alone.
   bool takesBase = name.starts_with("hivm.hir.sync_block");
   for (Value operand : op->getOperands())
-    if (!isa<MemRefType>(operand.getType()) && !mapping.contains(operand) && !takesBase)
+    if (!isa<MemRefType>(operand.getType()) && !mapping.contains(operand) && !takesBase &&
+        !messages.contains(operand))
       return refuse(op, "an operand is no scalar that this reader knows");
   if (auto called = dyn_cast<func::CallOp>(op))
     return call(called);
@@ -174,6 +177,8 @@ LogicalResult Reader::hivmOp(Operation *op, StringRef name) {
     return flag(op, name == "set_flag");
   if (name == "sync_block_set" || name == "sync_block_wait")
     return blockFlag(op, name == "sync_block_set");
+  if (name == "debug")
+    return debug(op);
   if (name == "pipe_barrier") {
     std::optional<npu::Pipe> pipe = pipeOf(wordOf(op, "pipe"));
     if (!pipe)

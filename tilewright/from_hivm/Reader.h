@@ -144,6 +144,14 @@ private:
   LogicalResult iota(Operation *op, Value dst, mlir::ValueRange startAndSteps);
   LogicalResult gather(Operation *op, Value table, Value index, Value dst);
 
+  // Messages.cpp
+  llvm::DenseMap<Value, mlir::StringAttr> messages; ///< by the pointer to their text
+  LogicalResult llvmOp(Operation *op, llvm::StringRef name);
+  LogicalResult debug(Operation *op);
+  LogicalResult messageCall(mlir::func::CallOp op, bool isAssert);
+  LogicalResult print(Operation *op, mlir::StringAttr text, Value value);
+  LogicalResult assertion(Operation *op, mlir::StringAttr text, Value value);
+
   // Operations.cpp: HIVM's operations on memrefs. Calls.cpp: calls of its library.
   LogicalResult vectorOp(Operation *op, llvm::StringRef name, bool &isKnown);
   LogicalResult call(mlir::func::CallOp op);

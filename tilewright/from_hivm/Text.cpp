@@ -5,6 +5,7 @@
 #include "tilewright/from_hivm/Reader.h"
 
 #include "tilewright/hivm/HivmDialect.h"
+#include "tilewright/support/BoundedText.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -17,68 +18,6 @@ using namespace tilewright::from_hivm;
 
 namespace {
 
-constexpr size_t kMaxBytes = size_t(64) << 20;
-constexpr unsigned kMaxDepth = 256; ///< brackets within each other: the parser recurses
-
-/// Goes through text, knowing strings, comments and brackets.
-class Scanner {
-public:
-  explicit Scanner(StringRef text) : text(text) {}
-
-  /// Position of the first bracket that is nested too deeply, or npos.
-  size_t tooDeep() const {
-    unsigned depth = 0;
-    for (size_t at = 0; at < text.size(); at = next(at)) {
-      char c = text[at];
-      if (isOpen(at) && ++depth > kMaxDepth)
-        return at;
-      if (depth > 0 && (c == ')' || c == ']' || c == '}' || isClosingAngle(at)))
-        --depth;
-    }
-    return StringRef::npos;
-  }
-
-  /// The end of the attribute value that begins at `at`: the next comma or closing bracket of the
-  /// dictionary.
-  size_t endOfValue(size_t at) const {
-    unsigned depth = 0;
-    for (; at < text.size(); at = next(at)) {
-      char c = text[at];
-      bool closes = c == ')' || c == ']' || c == '}' || isClosingAngle(at);
-      if (depth == 0 && (c == ',' || closes))
-        return at;
-      if (isOpen(at))
-        ++depth;
-      else if (closes)
-        --depth;
-    }
-    return text.size();
-  }
-
-private:
-  StringRef text;
-
-  bool isOpen(size_t at) const {
-    char c = text[at];
-    return c == '(' || c == '[' || c == '{' || c == '<';
-  }
-  bool isClosingAngle(size_t at) const {
-    return text[at] == '>' && (at == 0 || text[at - 1] != '-');
-  }
-  /// The position behind the character, string or comment at `at`.
-  size_t next(size_t at) const {
-    if (text[at] == '"') {
-      for (++at; at < text.size() && text[at] != '"'; ++at)
-        if (text[at] == '\\')
-          ++at;
-      return at + 1;
-    }
-    if (text.substr(at).starts_with("//"))
-      return std::min(text.find('\n', at), text.size() - 1) + 1;
-    return at + 1;
-  }
-};
-
 /// Attributes of the module whose dialects upstream knows, but not with these contents.
 std::string withoutForeignAttributes(StringRef text) {
   std::string result = text.str();
@@ -86,7 +25,7 @@ std::string withoutForeignAttributes(StringRef text) {
     size_t at = result.find((name + " = ").str());
     if (at == std::string::npos)
       continue;
-    size_t end = Scanner(result).endOfValue(at);
+    size_t end = TextScanner(result).endOfValue(at);
     if (end < result.size() && result[end] == ',')
       ++end;
     else if (size_t comma = result.find_last_not_of(" \n", at - 1);
@@ -106,25 +45,12 @@ bool from_hivm::isHivm(StringRef text) { return text.contains("hivm."); }
 
 OwningOpRef<ModuleOp> from_hivm::readText(StringRef text, StringRef fileName,
                                           const machine::Machine &chip, MLIRContext &context) {
-  auto place = [&](size_t at) {
-    StringRef before = text.take_front(at);
-    size_t line = before.rfind('\n');
-    size_t column = line == StringRef::npos ? at : at - line - 1;
-    return FileLineColLoc::get(&context, fileName, unsigned(before.count('\n')) + 1,
-                               unsigned(column) + 1);
-  };
-  if (text.size() > kMaxBytes) {
-    emitError(place(0)) << "the text has " << text.size() << " bytes, at most " << kMaxBytes
-                        << " are read";
+  if (!isBounded(text, fileName, context))
     return nullptr;
-  }
-  if (size_t at = Scanner(text).tooDeep(); at != StringRef::npos) {
-    emitError(place(at)) << "more than " << kMaxDepth << " brackets within each other";
-    return nullptr;
-  }
   if (size_t at = text.find("hivm.hir.pipe_barrier["); at != StringRef::npos) {
-    emitError(place(at)) << "this is the pretty form of HIVM text; print it with bishengir-opt "
-                            "--mlir-print-op-generic";
+    emitError(placeIn(text, at, fileName, context))
+        << "this is the pretty form of HIVM text; print it with bishengir-opt "
+           "--mlir-print-op-generic";
     return nullptr;
   }
   context.loadDialect<hivm::HivmDialect, npu::NpuDialect, func::FuncDialect, arith::ArithDialect,

@@ -4,6 +4,7 @@
 
 #include "tilewright/npu/NpuOps.h"
 #include "tilewright/passes/Passes.h"
+#include "tilewright/passes/ScalarLoops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -44,7 +45,7 @@ public:
   void run() {
     SmallVector<Operation *> ops;
     function.walk([&](Operation *op) {
-      if (isa<npu::ElementwiseOp, npu::ReduceOp, npu::IotaOp>(op))
+      if (isa<npu::ElementwiseOp, npu::ReduceOp, npu::IotaOp, npu::ScanOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops) {
@@ -52,7 +53,9 @@ public:
       loc = op->getLoc();
       bool done = false;
       if (auto elementwise = dyn_cast<npu::ElementwiseOp>(op))
-        done = this->elementwise(elementwise);
+        done = passes::makeScalarLoop(builder, elementwise) || this->elementwise(elementwise);
+      else if (auto scan = dyn_cast<npu::ScanOp>(op))
+        done = this->scan(scan);
       else if (auto iota = dyn_cast<npu::IotaOp>(op))
         done = count(iota);
       else
@@ -108,6 +111,36 @@ private:
                                        npu::RoundAttr::get(context, round));
   }
 
+  void fill(const Operand &dst, Value value) {
+    builder.create<npu::FillOp>(loc, dst.buffer, dst.offsets, dst.sizes, value);
+  }
+  Value number(Type element, double value) {
+    TypedAttr attribute = isa<FloatType>(element)
+                              ? TypedAttr(builder.getFloatAttr(element, value))
+                              : TypedAttr(builder.getIntegerAttr(element, int64_t(value)));
+    return builder.create<arith::ConstantOp>(loc, attribute);
+  }
+
+  /// True if the operand has one element along a dimension in which the domain has more.
+  static bool isBroadcast(const Operand &src, const Operand &dst) {
+    return !llvm::all_of(llvm::enumerate(dst.map), [&](auto entry) {
+      auto [at, dim] = entry;
+      if (dim < 0 || constantOf(dst.sizes[at]).value_or(0) == 1)
+        return true;
+      auto found = llvm::find(src.map, dim);
+      return found != src.map.end() &&
+             constantOf(src.sizes[found - src.map.begin()]).value_or(0) != 1;
+    });
+  }
+  /// The operand over the whole domain of `dst`.
+  Operand full(const Operand &src, const Operand &dst) {
+    if (!isBroadcast(src, dst))
+      return src;
+    Operand result = temporary(src.element(), dst);
+    create(Fn::Copy, result, src);
+    return result;
+  }
+
   /// The type between two that the unit does not convert in one step; null where it does, or where
   /// no way gives the same bits.
   Type between(Type from, Type to, bool &wraps) {
@@ -118,8 +151,8 @@ private:
     if (from.isInteger(1))
       return to.isF32() ? f16() : Type();
     if (isa<IntegerType>(from) && isa<IntegerType>(to)) {
-      wraps = b < a && !to.isUnsignedInteger() && !from.isUnsignedInteger();
-      return {};
+      wraps = b < a && !from.isUnsignedInteger() && (b == 8 || !to.isUnsignedInteger());
+      return from.isUnsignedInteger(8) && b > a ? f16() : Type();
     }
     if (isa<IntegerType>(from)) {
       if (a == 8)
@@ -150,25 +183,36 @@ private:
       create(Fn::Cast, dst, src, {}, false, round);
   }
 
-  /// To a narrower integer: shifts keep the low bits with their sign, after which every step is
-  /// exact.
+  /// To a narrower integer: shifts keep the low bits with their sign, a mask does without, after
+  /// which every step is exact.
   void wrap(const Operand &dst, const Operand &src) {
     unsigned from = src.element().getIntOrFloatBitWidth();
     unsigned to = dst.element().getIntOrFloatBitWidth();
     Operand low = temporary(src.element(), src);
-    Value by = builder.create<arith::ConstantIntOp>(loc, from - to, from);
-    create(Fn::Shl, low, src, by);
-    create(Fn::Shr, low, low, by);
-    if (from == 32 && to == 8) {
-      Operand half = temporary(builder.getIntegerType(16), src);
-      create(Fn::Cast, half, low);
-      low = half;
+    if (dst.element().isUnsignedInteger()) {
+      fill(low, number(src.element(), 255));
+      create(Fn::And, low, {src, low});
+    } else {
+      Value by = number(src.element(), from - to);
+      create(Fn::Shl, low, src, by);
+      create(Fn::Shr, low, low, by);
     }
-    if (to == 16)
-      return create(Fn::Cast, dst, low);
-    Operand step = temporary(f16(), src);
-    create(Fn::Cast, step, low);
-    create(Fn::Cast, dst, step);
+    narrow(dst, low);
+  }
+
+  /// To a narrower integer that holds all values: a float does on the way, of which no step wraps.
+  void narrow(const Operand &dst, const Operand &src) {
+    Operand low = src;
+    auto through = [&](Type element) {
+      Operand step = temporary(element, src);
+      create(Fn::Cast, step, low);
+      low = step;
+    };
+    if (src.element().getIntOrFloatBitWidth() == 32)
+      through(f32());
+    if (dst.element().getIntOrFloatBitWidth() == 8)
+      through(f16());
+    create(Fn::Cast, dst, low);
   }
 
   /// The operand with elements of a type that holds all its values.
@@ -197,14 +241,79 @@ private:
     bool rounds = isBetween(fn, Fn::Floor, Fn::Rint);
     if (type.isBF16() || (type.isF16() && rounds))
       return isBetween(fn, Fn::Copy, Fn::Bitcast) || fn == Fn::Select ? Type() : f32();
-    if (!type.isSignlessInteger(8))
+    if (isBetween(fn, Fn::EQ, Fn::GE) && isa<IntegerType>(type) && !isWide(type)) {
+      unsigned width = type.getIntOrFloatBitWidth();
+      return width == 8 ? f16() : type.isSignlessInteger(16) ? f32() : Type(); // exact
+    }
+    if (!type.isInteger(8))
       return {};
-    if (isBetween(fn, Fn::EQ, Fn::GE))
-      return f16(); // exact
     bool isKnown = llvm::is_contained(
         {Fn::Neg, Fn::Abs, Fn::Add, Fn::Sub, Fn::Mul, Fn::Max, Fn::Min, Fn::MaxNum, Fn::MinNum},
         fn);
     return isKnown ? builder.getIntegerType(16) : Type();
+  }
+
+  /// Bits of a tile with a scalar, which the unit only has for tiles.
+  bool bitwise(Fn fn, const Operand &dst, const Operand &src, Value scalar) {
+    if (isWide(src.element()))
+      return false;
+    if (fn == Fn::Xor && src.element().isInteger(1) && constantOf(scalar).value_or(0) != 0) {
+      create(Fn::Not, dst, src);
+      return true;
+    }
+    Operand tile = temporary(src.element(), dst);
+    fill(tile, scalar);
+    create(fn, dst, {src, tile});
+    return true;
+  }
+
+  /// Of 32-bit integers the unit compares for equality alone: a <= b is min(a, b) == a.
+  bool compare(Fn fn, const Operand &dst, ArrayRef<Operand> sources, Value scalar, bool isFirst) {
+    Type type = sources.front().element();
+    if (isFirst)
+      fn = mirrored(fn);
+    Operand left = sources.front();
+    if (type.isSignlessInteger(32) && fn != Fn::EQ) {
+      bool isNegated = fn == Fn::NE || fn == Fn::LT || fn == Fn::GT;
+      Operand extreme = left;
+      if (fn != Fn::NE) {
+        extreme = temporary(type, dst);
+        create(fn == Fn::LE || fn == Fn::GT ? Fn::Min : Fn::Max, extreme, sources, scalar);
+        create(Fn::EQ, dst, {extreme, full(left, dst)});
+      } else {
+        create(Fn::EQ, dst, fullSources(sources, dst), scalar);
+      }
+      if (isNegated)
+        create(Fn::Not, dst, dst);
+      return true;
+    }
+    SmallVector<Operand> whole = fullSources(sources, dst);
+    bool isSame = llvm::all_of(llvm::zip_equal(whole, sources), [](auto pair) {
+      return std::get<0>(pair).isSame(std::get<1>(pair));
+    });
+    if (isSame)
+      return false;
+    create(fn, dst, whole, scalar);
+    return true;
+  }
+
+  SmallVector<Operand> fullSources(ArrayRef<Operand> sources, const Operand &dst) {
+    return llvm::map_to_vector(sources, [&](const Operand &source) { return full(source, dst); });
+  }
+
+  static Fn mirrored(Fn fn) {
+    switch (fn) {
+    case Fn::LT:
+      return Fn::GT;
+    case Fn::LE:
+      return Fn::GE;
+    case Fn::GT:
+      return Fn::LT;
+    case Fn::GE:
+      return Fn::LE;
+    default:
+      return fn;
+    }
   }
 
   bool elementwise(npu::ElementwiseOp op) {
@@ -214,6 +323,8 @@ private:
     for (unsigned index = 1; index < op.getNumBoxes(); ++index)
       sources.push_back(operandOf(op.getBox(index), op.getMap(index)));
     Value scalar = op.getScalar();
+    if (scalar && isa<IntegerType>(scalar.getType()) && !scalar.getType().isSignlessInteger())
+      return false;
     if (fn == Fn::Cast)
       return !sources.empty() && convert(dst, sources.front(), op.getRound());
     if (sources.empty())
@@ -224,7 +335,18 @@ private:
       create(Fn::NE, dst, {number, number});
       return true;
     }
+    if (isBetween(fn, Fn::And, Fn::Xor) && scalar && sources.size() == 1)
+      return bitwise(fn, dst, sources.front(), scalar);
+    if (fn == Fn::Select) {
+      SmallVector<Operand> whole = fullSources(sources, dst);
+      if (llvm::none_of(sources, [&](const Operand &source) { return isBroadcast(source, dst); }))
+        return false;
+      create(fn, dst, whole, scalar, op.getScalarFirst());
+      return true;
+    }
     Type wide = computedIn(fn, type);
+    if (!wide && isBetween(fn, Fn::EQ, Fn::GE) && !isWide(type) && !type.isUnsignedInteger())
+      return compare(fn, dst, sources, scalar, op.getScalarFirst());
     bool isNeg = fn == Fn::Neg && !isWide(type);
     if (!wide && !isNeg)
       return false;
@@ -237,15 +359,37 @@ private:
     scalar = widened(scalar, wide, type.isUnsignedInteger());
     if (isNeg) {
       fn = Fn::Mul;
-      TypedAttr minus = isa<FloatType>(wide) ? TypedAttr(builder.getFloatAttr(wide, -1))
-                                             : TypedAttr(builder.getIntegerAttr(wide, -1));
-      scalar = builder.create<arith::ConstantOp>(loc, minus);
+      scalar = number(wide, -1);
     }
     bool isDirect = dst.element() == wide || isBetween(fn, Fn::EQ, Fn::GE);
     Operand result = isDirect ? dst : temporary(wide, dst);
-    create(fn, result, sources, scalar, op.getScalarFirst(), op.getRound());
-    if (!isDirect)
+    if (!isBetween(fn, Fn::EQ, Fn::GE) || !compare(fn, dst, sources, scalar, op.getScalarFirst()))
+      create(fn, result, sources, scalar, op.getScalarFirst(), op.getRound());
+    bool isKept = isBetween(fn, Fn::Max, Fn::MinNum); // one of the operands
+    if (!isDirect && isKept && isa<IntegerType>(wide))
+      narrow(dst, result);
+    else if (!isDirect)
       convertOrCreate(dst, result, Round::Rint);
+    return true;
+  }
+
+  /// Narrow floats in f32, rounded once; rows on the scalar unit.
+  bool scan(npu::ScanOp op) {
+    Box to = op.getBox(0), from = op.getBox(1);
+    SmallVector<int64_t> map = llvm::to_vector(llvm::seq<int64_t>(0, to.sizes.size()));
+    Operand dst = operandOf(to, map), src = operandOf(from, map);
+    bool isNarrow = dst.element().isF16() || dst.element().isBF16();
+    if (!isNarrow || src.element() != dst.element())
+      return passes::makeScalarLoop(builder, op);
+    Operand in = widened(src, f32()), out = temporary(f32(), dst);
+    SmallVector<Value> offsets(out.offsets), sizes(out.sizes);
+    llvm::append_range(offsets, in.offsets);
+    llvm::append_range(sizes, in.sizes);
+    auto wide = builder.create<npu::ScanOp>(loc, ValueRange{out.buffer, in.buffer}, offsets, sizes,
+                                            op.getKind(), op.getDim(), op.getReverse());
+    if (passes::makeScalarLoop(builder, wide))
+      wide.erase();
+    convertOrCreate(dst, out, Round::Rint);
     return true;
   }
 

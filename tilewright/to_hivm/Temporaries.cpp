@@ -8,9 +8,10 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Parser/Parser.h"
-#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
 using namespace tilewright;
@@ -27,24 +28,30 @@ void setSpace(Value value, Attribute space) {
       setSpace(user->getResult(0), space);
 }
 
-/// The operation that a temporary is for: the only one that uses it, maybe through views.
-Operation *userOf(Value value) {
-  for (Operation *user : value.getUsers())
-    return isa<ViewLikeOpInterface>(user) ? userOf(user->getResult(0)) : user;
-  return nullptr;
+/// The operations that use a temporary, maybe through views, in their order.
+SmallVector<Operation *> usersOf(Value value) {
+  SmallVector<Operation *> users;
+  SmallVector<Value> values = {value};
+  while (!values.empty())
+    for (Operation *user : values.pop_back_val().getUsers()) {
+      if (isa<ViewLikeOpInterface>(user))
+        values.push_back(user->getResult(0));
+      else if (!llvm::is_contained(users, user))
+        users.push_back(user);
+    }
+  llvm::sort(users, [](Operation *a, Operation *b) {
+    return a->getBlock() == b->getBlock() && a->isBeforeInBlock(b);
+  });
+  return users;
 }
 
-bool isBarrier(Operation *op) { return op->getName().getStringRef() == "hivm.hir.pipe_barrier"; }
-
-/// Between `user` and whatever ran before it with temporaries, one of `others`, is a barrier.
-bool isApart(Operation *user, const llvm::DenseSet<Operation *> &others) {
-  for (Operation *op = user->getPrevNode(); op; op = op->getPrevNode()) {
-    if (isBarrier(op))
-      return true;
-    if (others.contains(op) || op->getNumRegions() > 0)
-      return false;
-  }
-  return isa<func::FuncOp>(user->getParentOp()); // else the turn before
+/// The vector unit has done all that stands in front.
+bool isBarrier(Operation *op) {
+  if (op->getName().getStringRef() != "hivm.hir.pipe_barrier")
+    return false;
+  auto properties = dyn_cast_or_null<DictionaryAttr>(op->getPropertiesAsAttribute());
+  auto pipe = properties ? properties.getAs<hivm::WordAttr>("pipe") : nullptr;
+  return pipe && (pipe.getBody() == "PIPE_V" || pipe.getBody() == "PIPE_ALL");
 }
 
 /// Elements that a temporary needs: that of a reduction is made as large as all of the buffer that
@@ -62,48 +69,126 @@ int64_t elementsOf(memref::AllocOp alloc, Operation *user) {
   return std::min(count, source.getDimSize(0) * strides[0]);
 }
 
-/// Replaces the allocations of a function by places behind its plan; an error text if they do not
-/// fit. Those of one instruction follow each other; an instruction starts anew, behind a barrier if
-/// another had temporaries before.
-std::string place(func::FuncOp function) {
-  auto free = function->getAttrOfType<DenseI64ArrayAttr>(kFreeAttr);
-  if (!free)
-    return "";
-  auto space = hivm::WordAttr::get(function.getContext(), "address_space", "ub");
-  SmallVector<memref::AllocOp> allocs;
-  function.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
-  llvm::DenseSet<Operation *> users;
-  for (memref::AllocOp alloc : allocs)
-    users.insert(userOf(alloc));
-  llvm::DenseMap<Operation *, int64_t> ends;
-  for (memref::AllocOp alloc : allocs) {
-    auto type = alloc.getType();
-    Operation *user = userOf(alloc);
-    if (!user) {
-      alloc.erase();
-      continue;
+/// Replaces the allocations of a function by places behind its plan. An instruction's temporaries
+/// lie behind those of the one before, from the start again where the room ends; a barrier of the
+/// vector unit stands in front of an instruction whose place may be in use still.
+class Placer {
+public:
+  Placer(func::FuncOp function, int64_t start, int64_t end)
+      : function(function), start(start), end(end), next(start) {}
+
+  /// An error text if an instruction's temporaries do not fit.
+  std::string run() {
+    SmallVector<memref::AllocOp> allocs;
+    function.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
+    for (memref::AllocOp alloc : allocs) {
+      SmallVector<Operation *> users = usersOf(alloc);
+      if (users.empty()) {
+        alloc.erase();
+        continue;
+      }
+      temporaries[users.front()].push_back(alloc);
+      for (Operation *later : ArrayRef(users).drop_front())
+        givers[later].push_back(users.front());
     }
-    if (!type.hasStaticShape())
-      return "a temporary of " + user->getName().getStringRef().str() + " has a run-time size";
-    if (int64_t count = elementsOf(alloc, user); count < type.getNumElements())
-      type = MemRefType::get(count, type.getElementType());
-    auto [entry, isFirst] = ends.try_emplace(user, free[0]);
-    int64_t address = entry->second;
-    int64_t bytes = llvm::divideCeil(type.getNumElements() * type.getElementTypeBitWidth(), 8);
-    entry->second += llvm::alignTo(bytes, 32);
-    if (entry->second > free[1])
-      return "a temporary of " + user->getName().getStringRef().str() + " takes " +
-             std::to_string(bytes) + " bytes of UB, the plan leaves " +
-             std::to_string(free[1] - address);
-    OpBuilder builder(alloc);
-    if (isFirst && !isApart(user, users)) {
-      builder.setInsertionPoint(user);
-      OperationState barrier(alloc.getLoc(), "hivm.hir.pipe_barrier");
+    block(function.front());
+    return problem;
+  }
+
+private:
+  using Range = std::pair<int64_t, int64_t>;
+
+  func::FuncOp function;
+  int64_t start, end, next;
+  llvm::DenseMap<Operation *, SmallVector<memref::AllocOp>> temporaries;
+  llvm::DenseMap<Operation *, SmallVector<Operation *>> givers; ///< whose temporaries it reads
+  llvm::DenseMap<Operation *, Range> places;
+  SmallVector<Range> busy; ///< used since the last barrier, on any way here
+  std::string problem;
+
+  void block(Block &body) {
+    for (Operation &op : body) {
+      if (isBarrier(&op))
+        busy.clear();
+      else if (temporaries.contains(&op) || givers.contains(&op))
+        take(&op);
+      else if (op.getNumRegions() > 0)
+        regions(&op);
+    }
+  }
+
+  /// A loop's body may come behind itself: it is visited twice.
+  void regions(Operation *op) {
+    for (int visit = 0; visit < (isa<LoopLikeOpInterface>(op) ? 2 : 1); ++visit) {
+      SmallVector<Range> before = busy, after = busy;
+      for (Region &region : op->getRegions()) {
+        busy = before;
+        if (!region.empty())
+          block(region.front());
+        after.append(busy);
+      }
+      llvm::sort(after);
+      after.erase(std::unique(after.begin(), after.end()), after.end());
+      busy = after;
+    }
+  }
+
+  void take(Operation *user) {
+    if (temporaries.contains(user) && !places.contains(user))
+      place(user);
+    SmallVector<Range> ranges;
+    for (Operation *giver : givers.lookup(user))
+      ranges.push_back(places.lookup(giver));
+    if (temporaries.contains(user))
+      ranges.push_back(places.lookup(user));
+    bool isTaken = llvm::any_of(busy, [&](Range other) {
+      return llvm::any_of(ranges, [&](Range range) {
+        return other.first < range.second && range.first < other.second;
+      });
+    });
+    if (isTaken) {
+      OpBuilder builder(user);
+      OperationState barrier(user->getLoc(), "hivm.hir.pipe_barrier");
       auto pipe = hivm::WordAttr::get(function.getContext(), "pipe", "PIPE_V");
       barrier.propertiesAttr = builder.getDictionaryAttr(builder.getNamedAttr("pipe", pipe));
       builder.create(barrier);
+      busy.clear();
     }
-    builder.setInsertionPoint(alloc);
+    busy.append(ranges);
+  }
+
+  void place(Operation *user) {
+    SmallVector<MemRefType> types;
+    SmallVector<int64_t> offsets;
+    int64_t bytes = 0;
+    for (memref::AllocOp alloc : temporaries[user]) {
+      MemRefType type = alloc.getType();
+      if (!type.hasStaticShape() && problem.empty())
+        problem = "a temporary of " + user->getName().getStringRef().str() + " has a run-time size";
+      if (!problem.empty())
+        return;
+      if (int64_t count = elementsOf(alloc, user); count < type.getNumElements())
+        type = MemRefType::get(count, type.getElementType());
+      types.push_back(type);
+      offsets.push_back(bytes);
+      bytes += llvm::alignTo(
+          llvm::divideCeil(type.getNumElements() * type.getElementTypeBitWidth(), 8), 32);
+    }
+    if (bytes > end - start) {
+      problem = "temporaries of " + user->getName().getStringRef().str() + " take " +
+                std::to_string(bytes) + " bytes of UB, the plan leaves " +
+                std::to_string(end - start);
+      return;
+    }
+    int64_t address = next + bytes > end ? start : next;
+    next = address + bytes;
+    places[user] = {address, next};
+    for (auto [alloc, type, offset] : llvm::zip_equal(temporaries[user], types, offsets))
+      replace(alloc, type, address + offset);
+  }
+
+  void replace(memref::AllocOp alloc, MemRefType type, int64_t address) {
+    OpBuilder builder(alloc);
     OperationState cast(alloc.getLoc(), "hivm.hir.pointer_cast");
     cast.addOperands(builder.create<arith::ConstantIntOp>(alloc.getLoc(), address, 64).getResult());
     cast.addTypes(type);
@@ -112,10 +197,9 @@ std::string place(func::FuncOp function) {
     Value memory = builder.create(cast)->getResult(0);
     alloc.getResult().replaceAllUsesWith(memory);
     alloc.erase();
-    setSpace(memory, space);
+    setSpace(memory, hivm::WordAttr::get(function.getContext(), "address_space", "ub"));
   }
-  return "";
-}
+};
 
 } // namespace
 
@@ -131,9 +215,13 @@ std::string to_hivm::placeTemporaries(StringRef text, std::string &problem) {
   auto module = parseSourceString<ModuleOp>(text, &context);
   if (!module)
     return "";
-  for (func::FuncOp function : module->getOps<func::FuncOp>())
-    if (problem = place(function); !problem.empty())
+  for (func::FuncOp function : module->getOps<func::FuncOp>()) {
+    auto free = function->getAttrOfType<DenseI64ArrayAttr>(kFreeAttr);
+    if (free && free.size() == 2)
+      problem = Placer(function, free[0], free[1]).run();
+    if (!problem.empty())
       return "";
+  }
   std::string result;
   llvm::raw_string_ostream stream(result);
   module->print(stream, OpPrintingFlags().printGenericOpForm());

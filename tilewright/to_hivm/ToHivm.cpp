@@ -177,7 +177,7 @@ func::FuncOp declare(OpBuilder &builder, const Frame &frame, func::FuncOp source
     if (isa<MemRefType>(type))
       inputs.push_back(pointer(signless(storedType(argument).getElementType()), gm));
     else
-      inputs.push_back(type.isIndex() ? i64 : type);
+      inputs.push_back(type.isIndex() ? i64 : signless(type));
   }
   inputs.append(6, i32);
   auto function =

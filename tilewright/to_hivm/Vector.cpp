@@ -81,7 +81,8 @@ void Emitter::emitVector(StringRef name, ArrayRef<Vec> sources, Vec dst,
   SmallVector<Value> operands =
       llvm::map_to_vector(sources, [](const Vec &vec) { return vec.value; });
   operands.push_back(dst.value);
-  bool needsScratch = tookScratch || mayUseScratch(name, attributes);
+  // Behind a plan, hidden temporaries get their places and barriers later, see Temporaries.cpp.
+  bool needsScratch = tookScratch || (!frame.isPlanned() && mayUseScratch(name, attributes));
   bool isScalar = frame.hasFlags() && runsOnScalarUnit(name, operands, attributes);
   auto barrier = [&](StringRef pipe) { emit("pipe_barrier", {}, word("pipe", "pipe", pipe)); };
   if (isScalar) {

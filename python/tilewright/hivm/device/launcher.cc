@@ -5,7 +5,7 @@
 // The script has a statement a line, written by run_on_npu.py:
 //   buffer NAME BYTES [FILE]           device memory, filled from a file or with zeros
 //   launch OBJECT FUNCTION CORES WORKSPACE_BYTES
-//   argument flags|lock|workspace|tensor NAME|i32 N|i64 N|f32 X|f16 BITS|i1 N
+//   argument flags|lock|workspace|tensor NAME|bits BYTES NUMBER
 //   end                                of a launch's arguments
 //   save NAME FILE                     after all launches
 
@@ -126,15 +126,10 @@ int main(int count, char **words) {
         launch.add(kind == "lock" ? &launch.lock.memory : &launch.workspace.memory, sizeof(void *));
       } else if (kind == "tensor") {
         launch.add(&buffers[parsed<std::string>(rest)].memory, sizeof(void *));
-      } else if (kind == "i32") {
-        int32_t value = parsed<int32_t>(rest);
-        launch.add(&value, sizeof(value));
-      } else if (kind == "i64") {
-        int64_t value = parsed<int64_t>(rest);
-        launch.add(&value, sizeof(value));
-      } else if (kind == "f32") {
-        float value = parsed<float>(rest);
-        launch.add(&value, sizeof(value));
+      } else if (kind == "bits") { // of a scalar, the lowest first
+        auto bytes = parsed<size_t>(rest);
+        auto value = parsed<uint64_t>(rest);
+        launch.add(&value, bytes < sizeof(value) ? bytes : sizeof(value));
       } else {
         std::cerr << "launcher: argument of kind '" << kind << "' is not known\n";
         return 1;

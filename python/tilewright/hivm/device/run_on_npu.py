@@ -25,6 +25,7 @@ HERE = Path(__file__).resolve().parent
 #: Element type of an .npy file -> how the bits become numbers.
 KINDS = {"f4": "f", "f2": "e", "i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I"}
 KINDS |= {"i8": "q", "u8": "Q", "f8": "d", "b1": "?"}
+FLOATS = {"f16": "e", "f32": "f", "f64": "d"}
 
 
 def run(words: list, **options) -> subprocess.CompletedProcess:
@@ -59,6 +60,19 @@ def numbers(kind: str, dtype: str, data: bytes) -> list:
         )
     code = KINDS[kind]
     return list(struct.unpack(f"<{len(data) // struct.calcsize(code)}{code}", data))
+
+
+def scalar_bits(kind: str, value) -> str:
+    """Bytes of a scalar argument, and its bits as an unsigned number."""
+    if kind in FLOATS:
+        data = struct.pack("<" + FLOATS[kind], value)
+    elif kind == "bf16":  # the upper half of an f32, rounded to even
+        (word,) = struct.unpack("<I", struct.pack("<f", value))
+        data = ((word + 0x7FFF + (word >> 16 & 1)) >> 16).to_bytes(2, "little")
+    else:
+        size = (int(kind.lstrip("usi") or 64) + 7) // 8 if kind != "index" else 8
+        data = (int(value) % (1 << 8 * size)).to_bytes(size, "little")
+    return f"{len(data)} {int.from_bytes(data, 'little')}"
 
 
 def difference(found: bytes, wanted: bytes, kind: str, dtype: str) -> float:
@@ -174,15 +188,16 @@ def build_launcher() -> Path:
 
 
 def statements(folder: Path, plan: dict, objects: list, given: dict) -> list:
-    """The script of the launcher for one call of the kernel."""
+    """The script of the launcher for one call of the kernel; paths are relative to the kit's
+    folder, whose own name may have blanks."""
     lines, scalars = [], plan["scalars"]
     for name, (_, _, data) in given.items():
         (folder / f"{name}.in").write_bytes(data)
-        lines.append(f"buffer {name} {len(data)} {folder / name}.in")
+        lines.append(f"buffer {name} {len(data)} {folder.name}/{name}.in")
     for launch, path in zip(plan["launches"], objects, strict=True):
         words = [
             "launch",
-            path,
+            f"{folder.name}/{path.name}",
             launch["functions"][0],
             math.prod(launch["grid"]),
             launch["workspace_bytes"],
@@ -199,15 +214,15 @@ def statements(folder: Path, plan: dict, objects: list, given: dict) -> list:
             elif kind == "size":
                 shape = given[argument["of"]][1] if "dim" in argument else ()
                 value = shape[argument["dim"]] if shape else scalars[argument["symbol"]]
-                lines.append(f"argument i64 {value}")
+                lines.append(f"argument bits {scalar_bits('i64', value)}")
             elif kind == "scalar":
-                lines.append(f"argument {argument['type']} {scalars[argument['of']]}")
+                bits = scalar_bits(argument["type"], scalars[argument["of"]])
+                lines.append(f"argument bits {bits}")
             else:  # sizes of a grid
-                lines.append(
-                    f"argument i32 {launch['grid']['xyz'.index(kind[-1])] if 'grid' in kind else 0}"
-                )
+                value = launch["grid"]["xyz".index(kind[-1])] if "grid" in kind else 0
+                lines.append(f"argument bits {scalar_bits('i32', value)}")
         lines.append("end")
-    lines += [f"save {name} {folder / name}.out" for name in given]
+    lines += [f"save {name} {folder.name}/{name}.out" for name in given]
     return lines
 
 
@@ -221,10 +236,11 @@ def profile(launcher: Path, script: Path, folder: Path) -> dict:
     run(
         [
             "msprof",
-            f"--application={launcher} {script} 10",
+            f"--application=./{launcher.name} {folder.name}/{script.name} 10",
             f"--output={out}",
             "--aic-metrics=PipeUtilization",
-        ]
+        ],
+        cwd=HERE,
     )
     rows = []
     for path in sorted(out.glob("**/op_summary*.csv")):
@@ -253,7 +269,7 @@ def measure(folder: Path, launcher: Path) -> dict:
     objects = [compile_launch(folder, launch, plan["target"]) for launch in plan["launches"]]
     script = folder / "launches.txt"
     script.write_text("\n".join(statements(folder, plan, objects, given)) + "\n")
-    run([str(launcher), str(script)])
+    run([str(launcher), f"{folder.name}/{script.name}"], cwd=HERE)
     dtypes = {p["name"]: p["dtype"] for p in plan["parameters"]}
     differences = {}
     for name, (kind, _, data) in wanted.items():
