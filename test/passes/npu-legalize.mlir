@@ -93,3 +93,79 @@ func.func @ordered() attributes {npu.core = #npu.core<aiv>} {
   npu.elementwise <neg> (%a[%c0, %c0] [%c8, %c32] : !wide, %a[%c0, %c0] [%c8, %c32] : !wide) {maps = [array<i64: 0, 1>, array<i64: 0, 1>]}
   return
 }
+
+!long = memref<8x32xi64, #npu.space<ub>>
+!mask = memref<8x32xi1, #npu.space<ub>>
+!plain = memref<8x32xui8, #npu.space<ub>>
+
+// Integers of 32 bits are compared for equality alone; bits with a scalar are bits of two tiles.
+// CHECK-LABEL: func.func @orders
+func.func @orders() attributes {npu.core = #npu.core<aiv>} {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c32 = arith.constant 32 : index
+  %two = arith.constant 2 : i32
+  %yes = arith.constant true
+  %a = npu.alloc "a" : !word
+  %m = npu.alloc "m" : !mask
+  // CHECK: npu.elementwise <max> (%[[X:[a-z_.0-9]+]][{{.*}}, %a[{{.*}} scalar
+  // CHECK: npu.elementwise <eq> (%m[{{.*}}, %[[X]][{{.*}}, %a[
+  // CHECK-NEXT: npu.elementwise <not> (%m[{{.*}}, %m[
+  npu.elementwise <lt> (%m[%c0, %c0] [%c8, %c32] : !mask, %a[%c0, %c0] [%c8, %c32] : !word) scalar %two : i32 {maps = [array<i64: 0, 1>, array<i64: 0, 1>]}
+  // CHECK: npu.elementwise <not> (%m[{{.*}}, %m[
+  npu.elementwise <xor> (%m[%c0, %c0] [%c8, %c32] : !mask, %m[%c0, %c0] [%c8, %c32] : !mask) scalar %yes : i1 {maps = [array<i64: 0, 1>, array<i64: 0, 1>]}
+  // CHECK: npu.fill %{{.*}} : i32, (%[[F:[a-z_.0-9]+]][
+  // CHECK: npu.elementwise <and> (%a[{{.*}}, %a[{{.*}}, %[[F]][
+  npu.elementwise <and> (%a[%c0, %c0] [%c8, %c32] : !word, %a[%c0, %c0] [%c8, %c32] : !word) scalar %two : i32 {maps = [array<i64: 0, 1>, array<i64: 0, 1>]}
+  return
+}
+
+// CHECK-LABEL: func.func @unsigned_bytes
+func.func @unsigned_bytes() attributes {npu.core = #npu.core<aiv>} {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c32 = arith.constant 32 : index
+  %a = npu.alloc "a" : !plain
+  // CHECK: npu.elementwise <cast> (%[[H:[a-z_.0-9]+]][{{.*}} : memref<8x32xf16, #npu.space<ub>>, %a[
+  // CHECK: npu.elementwise <cast> (%[[S:[a-z_.0-9]+]][{{.*}} : memref<8x32xi16, #npu.space<ub>>, %[[H]][
+  // CHECK: npu.elementwise <add> (%[[T:[a-z_.0-9]+]][
+  // CHECK: npu.fill %{{.*}} : i16
+  // CHECK: npu.elementwise <and>
+  // CHECK: npu.elementwise <cast> (%[[G:[a-z_.0-9]+]][{{.*}} : memref<8x32xf16
+  // CHECK: npu.elementwise <cast> (%a[{{.*}}, %[[G]][
+  npu.elementwise <add> (%a[%c0, %c0] [%c8, %c32] : !plain, %a[%c0, %c0] [%c8, %c32] : !plain, %a[%c0, %c0] [%c8, %c32] : !plain) {maps = [array<i64: 0, 1>, array<i64: 0, 1>, array<i64: 0, 1>]}
+  return
+}
+
+// What the vector unit cannot do at all: 64-bit integers, quotients, sums along rows.
+// CHECK-LABEL: func.func @element_by_element
+func.func @element_by_element() attributes {npu.core = #npu.core<aiv>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c32 = arith.constant 32 : index
+  %l = npu.alloc "l" : !long
+  %a = npu.alloc "a" : !word
+  %f = npu.alloc "f" : !float
+  // CHECK: scf.for %[[I:.*]] = %{{.*}} to %c8
+  // CHECK: scf.for %[[J:.*]] = %{{.*}} to %c32
+  // CHECK: %[[X:.*]] = npu.scalar_load %l[%[[I]], %[[J]]]
+  // CHECK: %[[Y:.*]] = npu.scalar_load %l[%[[I]], %[[J]]]
+  // CHECK: %[[Z:.*]] = arith.addi %[[X]], %[[Y]]
+  // CHECK: npu.scalar_store %[[Z]], %l[%[[I]], %[[J]]]
+  npu.elementwise <add> (%l[%c0, %c0] [%c8, %c32] : !long, %l[%c0, %c0] [%c8, %c32] : !long, %l[%c0, %c0] [%c8, %c32] : !long) {maps = [array<i64: 0, 1>, array<i64: 0, 1>, array<i64: 0, 1>]}
+  // CHECK: arith.trunci {{.*}} : i64 to i32
+  npu.elementwise <cast> (%a[%c0, %c0] [%c8, %c32] : !word, %l[%c0, %c0] [%c8, %c32] : !long) {maps = [array<i64: 0, 1>, array<i64: 0, 1>]}
+  // CHECK: arith.remsi
+  // CHECK: arith.divsi
+  npu.elementwise <floordiv> (%a[%c0, %c0] [%c8, %c32] : !word, %a[%c0, %c0] [%c8, %c32] : !word, %a[%c0, %c0] [%c8, %c32] : !word) {maps = [array<i64: 0, 1>, array<i64: 0, 1>, array<i64: 0, 1>]}
+  // CHECK: scf.for %[[R:.*]] =
+  // CHECK: npu.scalar_store %{{.*}}, %f[%[[R]], %{{.*}}]
+  // CHECK: scf.for
+  // CHECK: arith.addf
+  // CHECK: npu.scalar_store
+  npu.scan <sum> (%f[%c0, %c0] [%c8, %c32] : !float, %f[%c0, %c0] [%c8, %c32] : !float) dim = 1
+  // CHECK: npu.scan <sum> {{.*}} dim = 0
+  npu.scan <sum> (%f[%c0, %c0] [%c8, %c32] : !float, %f[%c0, %c0] [%c8, %c32] : !float) dim = 0
+  return
+}

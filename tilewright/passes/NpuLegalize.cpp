@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace tilewright::passes {
 #define GEN_PASS_DEF_NPULEGALIZE
@@ -275,16 +276,19 @@ private:
     Operand left = sources.front();
     if (type.isSignlessInteger(32) && fn != Fn::EQ) {
       bool isNegated = fn == Fn::NE || fn == Fn::LT || fn == Fn::GT;
+      Operand flags = holdsBytes(dst.buffer) ? temporary(dst.element(), dst) : dst;
       Operand extreme = left;
       if (fn != Fn::NE) {
         extreme = temporary(type, dst);
         create(fn == Fn::LE || fn == Fn::GT ? Fn::Min : Fn::Max, extreme, sources, scalar);
-        create(Fn::EQ, dst, {extreme, full(left, dst)});
+        create(Fn::EQ, flags, {extreme, full(left, dst)});
       } else {
-        create(Fn::EQ, dst, fullSources(sources, dst), scalar);
+        create(Fn::EQ, flags, fullSources(sources, dst), scalar);
       }
       if (isNegated)
-        create(Fn::Not, dst, dst);
+        create(Fn::Not, flags, flags);
+      if (flags.buffer != dst.buffer)
+        create(Fn::Copy, dst, flags);
       return true;
     }
     SmallVector<Operand> whole = fullSources(sources, dst);
@@ -295,6 +299,13 @@ private:
       return false;
     create(fn, dst, whole, scalar);
     return true;
+  }
+
+  /// HIVM has bools as bits on the vector unit alone.
+  static bool holdsBytes(Value buffer) {
+    return llvm::any_of(
+        buffer.getUsers(),
+        llvm::IsaPred<npu::LoadOp, npu::StoreOp, npu::ScalarLoadOp, npu::ScalarStoreOp>);
   }
 
   SmallVector<Operand> fullSources(ArrayRef<Operand> sources, const Operand &dst) {
@@ -510,6 +521,11 @@ private:
 };
 
 struct NpuLegalize : passes::impl::NpuLegalizeBase<NpuLegalize> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    NpuLegalizeBase::getDependentDialects(registry);
+    registry.insert<scf::SCFDialect>();
+  }
+
   /// Where the author orders the pipes, there is no place for more instructions.
   void runOnOperation() override {
     func::FuncOp function = getOperation();

@@ -33,7 +33,9 @@ public:
   SmallVector<Value> place(const Box &box, ArrayRef<Value> turns) {
     SmallVector<Value> place(box.offsets);
     for (auto [at, turn] : llvm::zip_equal(place, turns))
-      if (turn)
+      if (turn && constantOf(at).value_or(1) == 0)
+        at = turn;
+      else if (turn)
         at = builder.create<arith::AddIOp>(loc, at, turn);
     return place;
   }
