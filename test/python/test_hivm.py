@@ -153,6 +153,46 @@ def test_run_time_sizes_are_arguments():
     assert {"kind": "size", "type": "i64", "of": "A", "dim": 0} in sizes
 
 
+def scaled():
+    """A kernel whose scalars are no 32 or 64 bits, or have no sign."""
+
+    @tilelang.jit
+    def make():
+        @T.prim_func
+        def scaled(
+            A: T.Tensor((256,), "float16"),
+            B: T.Tensor((256,), "float16"),
+            factor: T.float16,
+            shifts: T.bool,
+            least: T.uint32,
+        ):
+            with T.Kernel(1):
+                a = T.alloc_shared((256,), T.float16)
+                T.copy(A, a)
+                for i in T.Parallel(256):
+                    a[i] = a[i] * factor
+                if shifts:
+                    for i in T.Parallel(256):
+                        a[i] = a[i] + 1
+                if least > T.uint32(2):
+                    T.copy(a, B)
+
+        return scaled
+
+    return make()
+
+
+def test_scalars_of_any_type_are_arguments():
+    plan, files = launch_plan(scaled(), "planned", "910b3")
+    scalars = [a for a in plan["launches"][0]["arguments"] if a["kind"] == "scalar"]
+    assert [(a["of"], a["type"]) for a in scalars] == [
+        ("factor", "f16"),
+        ("shifts", "i1"),
+        ("least", "i32"),
+    ]
+    assert "ui32" not in files[plan["launches"][0]["file"]]
+
+
 def test_source_of_a_kernel_is_hivm_text():
     text = kernels()["add"].get_kernel_source()
     assert "hivm.hir.vadd" in text and "hivm.hir.set_flag" in text
@@ -347,10 +387,10 @@ def test_without_the_package(tmp_path, monkeypatch):
 
 @needs_package
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("name", ["add", "product", "softmax_of_product", "mixture"])
+@pytest.mark.parametrize("name", ["add", "product", "softmax_of_product", "mixture", "scaled"])
 def test_the_published_compiler_lowers_it(tmp_path, name, form):
     exporter = Exporter(tmp_path, form, use_bisheng=True)
-    exporter(kernels()[name])
+    exporter(scaled() if name == "scaled" else kernels()[name])
     (launch,) = json.loads((tmp_path / f"{name}.json").read_text())["launches"]
     assert launch["compiled"]["ok"], launch["compiled"]["problem"]
     lowered = (tmp_path / launch["compiled"]["file"]).read_text()
