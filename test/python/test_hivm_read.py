@@ -361,3 +361,35 @@ def test_options_behind_the_script(tmp_path):
     assert (
         "options stand in front of the script, as in 'tilewright export --hivm DIR" in done.stderr
     )
+
+
+CORPUS = Path(__file__).resolve().parents[1] / "fuzz" / "corpus" / "hivm"
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in CORPUS.iterdir()))
+def test_seeds_of_the_fuzzer_are_read(name):
+    assert readback.read((CORPUS / name).read_text(), name, "910b3").parameters
+
+
+def test_text_of_very_many_operations(tmp_path):
+    """Read in bounded memory, an error at its last line with its place."""
+    head = (CORPUS / "planned.mlir").read_text()
+    start = head.index('"hivm.hir.set_ffts_base_addr"')
+    many = "%x = arith.constant 1 : i32\n"
+    lines = "".join(many.replace("x", f"x{i}") for i in range(100_000))
+    script = tmp_path / "read.py"
+    script.write_text(
+        "import resource, sys\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))\n"
+        "from tilewright.errors import CompileError\n"
+        "from tilewright.hivm import readback\n"
+        "try:\n    readback.read(open(sys.argv[1]).read(), 'many.mlir', '910b3')\n"
+        "except CompileError as error:\n    print(error)\n"
+    )
+    text = tmp_path / "many.mlir"
+    text.write_text(head[:start] + lines + '"hivm.hir.vnothing"() : () -> ()\n' + head[start:])
+    line = head[:start].count("\n") + 100_001
+    done = subprocess.run(
+        [sys.executable, str(script), str(text)], capture_output=True, text=True, check=False
+    )
+    assert f"many.mlir:{line}:" in done.stdout and "vnothing" in done.stdout, done.stderr[-500:]
