@@ -156,6 +156,7 @@ nb::dict report(const driver::RunReport &value) {
   for (const sim::FindingReport &finding : value.findings) {
     nb::dict entry;
     entry["kind"] = finding.kind;
+    entry["code"] = finding.code;
     entry["tool"] = finding.tool;
     entry["message"] = finding.message;
     entry["memory"] = finding.memory;

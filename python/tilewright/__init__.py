@@ -79,10 +79,21 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f".{name}", __name__)
     module = _NAMES.get(name)
     if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(_missing(name))
     value = getattr(importlib.import_module(f".{module}", __name__), name)
     globals()[name] = value
     return value
+
+
+def _missing(name: str) -> str:
+    """The message for a name that the package does not have."""
+    if name.startswith("_"):
+        return f"module {__name__!r} has no attribute {name!r}"
+    from .keywords import advice
+
+    where = "types, tensors and operations are in tilelang.language, usually called T"
+    end = advice(name, __dir__(), where)
+    return f"error[E0121]: tilelang.{name} is not a name that tilewright has{end}"
 
 
 def __dir__() -> list[str]:

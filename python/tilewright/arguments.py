@@ -84,8 +84,8 @@ def tensor_argument(name: str, position: int, value: Any) -> TensorArgument:
     if is_array(value):
         return _from_numpy(name, position, value)
     raise ArgumentTypeError(
-        f"argument {position} '{name}' is a {type(value).__name__}; the kernel expects a tensor "
-        "(torch.Tensor or numpy.ndarray)"
+        f"error[E0802]: argument {position} '{name}' is a {type(value).__name__}; the kernel "
+        "expects a tensor (torch.Tensor or numpy.ndarray)"
     )
 
 
@@ -102,13 +102,13 @@ def absent_tensor(shape: tuple[int, ...], dtype: str) -> TensorArgument:
 def _from_torch(name: str, position: int, value: Any) -> TensorArgument:
     if value.device.type != "cpu":
         raise ArgumentError(
-            f"argument {position} '{name}' is on device {value.device}; kernels run on tensors in "
-            "host "
-            "memory or on the simulated device: run the script with `tilewright run`, or use .cpu()"
+            f"error[E0805]: argument {position} '{name}' is on device {value.device}; kernels run "
+            "on tensors in host memory or on the simulated device: run the script with `tilewright "
+            "run`, or use .cpu()"
         )
     if value.layout is not loaded_torch().strided:
         raise ArgumentTypeError(
-            f"argument {position} '{name}' is a sparse tensor; pass a dense one"
+            f"error[E0810]: argument {position} '{name}' is a sparse tensor; pass a dense one"
         )
     data = value.detach() if value.requires_grad else value
     if data.is_conj() or data.is_neg():
@@ -128,7 +128,7 @@ def _from_numpy(name: str, position: int, value: np.ndarray) -> TensorArgument:
     dtype = value.dtype.name
     if not value.dtype.isnative:
         raise ArgumentTypeError(
-            f"argument {position} '{name}' has a foreign byte order; convert it first"
+            f"error[E0810]: argument {position} '{name}' has a foreign byte order; convert it first"
         )
     if value.flags.c_contiguous and value.flags.writeable:
         return TensorArgument(value.ctypes.data, value.shape, dtype, value)
@@ -145,7 +145,8 @@ def _from_numpy(name: str, position: int, value: np.ndarray) -> TensorArgument:
         def check() -> None:
             if copy.tobytes() != value.tobytes():
                 raise RunError(
-                    f"the kernel writes to argument {position} '{name}', which is read-only"
+                    f"error[E0807]: the kernel writes to argument {position} '{name}', which is "
+                    "read-only"
                 )
 
         made.after = check
@@ -189,17 +190,16 @@ def scalar_argument(name: str, position: int, value: Any, dtype: str) -> int | f
     if is_tensor(value):
         if value.ndim != 0 and tuple(value.shape) != (1,):
             raise ArgumentTypeError(
-                f"argument {position} '{name}' is a tensor of shape {tuple(value.shape)}; the "
-                "kernel "
-                f"expects a number of type {dtype}"
+                f"error[E0806]: argument {position} '{name}' is a tensor of shape "
+                f"{tuple(value.shape)}; the kernel expects a number of type {dtype}"
             )
         number = value.item()
     elif hasattr(value, "item"):
         number = value.item()
     if not isinstance(number, (bool, int, float)):
         raise ArgumentTypeError(
-            f"argument {position} '{name}' is {value!r}; the kernel expects a number of type "
-            f"{dtype}"
+            f"error[E0806]: argument {position} '{name}' is {value!r}; the kernel expects a number "
+            f"of type {dtype}"
         )
     if dtype in FLOATS:
         return float(number)
@@ -208,14 +208,16 @@ def scalar_argument(name: str, position: int, value: Any, dtype: str) -> int | f
     if isinstance(number, float):
         if not number.is_integer():
             raise ArgumentTypeError(
-                f"argument {position} '{name}' is {number}; the kernel expects an integer ({dtype})"
+                f"error[E0806]: argument {position} '{name}' is {number}; the kernel expects an "
+                f"integer ({dtype})"
             )
         number = int(number)
     bits = INTEGER_BITS[dtype]
     low, high = (0, 2**bits - 1) if dtype[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
     if not low <= number <= high:
         raise ArgumentError(
-            f"argument {position} '{name}' is {number}, out of range for {dtype} ({low} to {high})"
+            f"error[E0806]: argument {position} '{name}' is {number}, out of range for {dtype} "
+            f"({low} to {high})"
         )
     return int(number)
 
@@ -237,7 +239,7 @@ def check_devices(names: list[str], tensors: list[Any]) -> str | None:
         return None
     name = names[devices.index(None)]
     raise ArgumentError(
-        f"argument '{name}' is on the CPU while others are on {found}; move it with "
+        f"error[E0805]: argument '{name}' is on the CPU while others are on {found}; move it with "
         f'.to("{found}")'
     )
 

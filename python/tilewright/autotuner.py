@@ -14,6 +14,7 @@ from typing import Any
 from .cache import Memo
 from .jit import EAGER, JITFunction, compile
 from .kernel import Kernel
+from .keywords import hints
 from .profiler import Profiler, TensorSupplyType
 from .tuning import InputsNeededError, Search
 
@@ -43,16 +44,29 @@ def get_autotune_inputs() -> list[Any] | None:
 class Settings:
     """How candidates are checked and timed."""
 
-    def __init__(self, **options: Any) -> None:
-        self.supply_type = options.get("supply_type") or TensorSupplyType.Auto
-        self.ref_prog = options.get("ref_prog")
-        self.supply_prog = options.get("supply_prog")
-        self.rtol = options.get("rtol", 1e-2)
-        self.atol = options.get("atol", 1e-2)
-        self.max_mismatched_ratio = options.get("max_mismatched_ratio", 0.01)
-        self.skip_check = options.get("skip_check", False)
-        self.manual_check_prog = options.get("manual_check_prog")
-        _check_early_stop(float(options.get("early_stop_factor", 2.0)))
+    @hints(
+        *("warmup", "rep", "timeout", "cache_input_tensors", "backend"),
+        "early_stop",
+        shown="tilelang.autotune",
+    )
+    def __init__(
+        self,
+        supply_type: Any = None,
+        ref_prog: Any = None,
+        supply_prog: Any = None,
+        rtol: float = 1e-2,
+        atol: float = 1e-2,
+        max_mismatched_ratio: float = 0.01,
+        skip_check: bool = False,
+        manual_check_prog: Any = None,
+        early_stop_factor: float = 2.0,
+    ) -> None:
+        self.supply_type = supply_type or TensorSupplyType.Auto
+        self.ref_prog, self.supply_prog = ref_prog, supply_prog
+        self.rtol, self.atol = rtol, atol
+        self.max_mismatched_ratio = max_mismatched_ratio
+        self.skip_check, self.manual_check_prog = skip_check, manual_check_prog
+        _check_early_stop(float(early_stop_factor))
 
     def inputs(self, kernel: Kernel) -> list[Any]:
         given = get_autotune_inputs()
@@ -61,8 +75,9 @@ class Settings:
         scalars = [kernel.params[i].name for i in kernel.inputs if kernel.params[i].is_scalar]
         if scalars and self.supply_prog is None:
             raise InputsNeededError(
-                f"autotune: no value for {', '.join(scalars)} of kernel {kernel.name}; give the "
-                "arguments with `with set_autotune_inputs(...)` or supply_prog"
+                f"error[E0814]: autotune: no value for {', '.join(scalars)} of kernel "
+                f"{kernel.name}; give the arguments with `with set_autotune_inputs(...)` or "
+                "supply_prog"
             )
         if self.supply_prog is not None:
             return list(self.supply_prog([kernel.params[i] for i in kernel.inputs]))
@@ -87,7 +102,7 @@ class Settings:
 def _check_early_stop(factor: float) -> None:
     """Early stop: every search times slow configurations by a sample only, whatever the factor."""
     if not factor >= 1.0:
-        raise ValueError(f"early_stop_factor is {factor}; give a number from 1 on")
+        raise ValueError(f"error[E0124]: early_stop_factor is {factor}; give a number from 1 on")
 
 
 #: Key of a configuration for passes; everything else in it is an argument of the function.
@@ -227,11 +242,11 @@ def autotune(
     early. `kernel.tuner_skipped` says which were left out, and why.
     """
     if func is not None or configs is None:
-        raise ValueError("use @tilelang.autotune(configs=[...]) above @tilelang.jit")
+        raise ValueError("error[E0120]: use @tilelang.autotune(configs=[...]) above @tilelang.jit")
 
     def decorate(function: Any) -> TunedFunction:
         if not isinstance(function, JITFunction):
-            raise ValueError("@tilelang.autotune goes above @tilelang.jit")
+            raise ValueError("error[E0120]: @tilelang.autotune goes above @tilelang.jit")
         return TunedFunction(function, configs, Settings(**options), do_not_specialize)
 
     return decorate
@@ -251,8 +266,10 @@ class AutoTuner:
     def from_kernel(cls, kernel: Any, configs: Any) -> AutoTuner:
         return cls(kernel, configs)
 
-    def set_compile_args(self, **options: Any) -> AutoTuner:
-        self.compile_args = {k: v for k, v in options.items() if k in ("out_idx", "pass_configs")}
+    @hints("target", "target_host", "execution_backend", "verbose")
+    def set_compile_args(self, out_idx: Any = None, pass_configs: Any = None) -> AutoTuner:
+        given = {"out_idx": out_idx, "pass_configs": pass_configs}
+        self.compile_args = {k: v for k, v in given.items() if v is not None}
         return self
 
     def set_profile_args(self, **options: Any) -> AutoTuner:
@@ -263,6 +280,10 @@ class AutoTuner:
         self.kernel_parameters = parameters
         return self
 
+    @hints(
+        *("use_pipeline", "enable_grouped_compile", "group_compile_size", "benchmark_devices"),
+        "benchmark_multi_gpu",
+    )
     def run(
         self,
         warmup: int = 25,
@@ -270,7 +291,6 @@ class AutoTuner:
         timeout: int = 30,
         early_stop: bool = False,
         early_stop_factor: float = 2.0,
-        **_: Any,
     ) -> Kernel:
         """The kernel with the least modelled time. `warmup`, `rep` and `timeout` are accepted;
         modelled time needs none; slow configurations are always left out early."""

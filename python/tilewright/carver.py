@@ -177,8 +177,8 @@ class GeneralReductionTemplate(Template):
     def _candidates(self, arch: Arch) -> Iterator[tuple[float, Hint]]:
         if len(self.structure) != len(self.shape) or set(self.structure) - {"S", "R"}:
             raise ValueError(
-                f"structure {self.structure!r} needs one letter S or R for each of the "
-                f"{len(self.shape)} dimensions"
+                f"error[E0816]: structure {self.structure!r} needs one letter S or R for each of "
+                f"the {len(self.shape)} dimensions"
             )
         element = max(as_dtype(self.dtype).bytes, 4)
         for sizes in itertools.product(*(_powers(1, min(size, 1024)) for size in self.shape)):
@@ -221,6 +221,6 @@ def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
     raise NotAvailableError(
-        f"tilelang.carver.{name} is not available; give the configurations to "
+        f"error[E0122]: tilelang.carver.{name} is not available; give the configurations to "
         "@tilelang.autotune(configs=[...]), which compares them by modelled time"
     )

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from . import __version__
+from .catalogue import is_code
 from .env import ENGINES, PREFIX
-from .errors import MissingTorchError, TilewrightError
+from .errors import ArgumentError, MissingTorchError, TilewrightError
 
 #: Commands that run a script; the words after its name are the script's own.
 SCRIPTED = ("run", "explain", "port", "bug-report", "export")
@@ -35,7 +36,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
-        self.exit(USAGE, f"{self.prog}: error: {message}\n")
+        self.exit(USAGE, f"{self.prog}: error[E0910]: {message}\n")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -52,7 +53,13 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--dump-ir", metavar="DIR", help="write the IR of every stage")
     run.add_argument("--engine", choices=ENGINES, help="what runs the kernels (default simulator)")
     explain = scripted(
-        commands, "explain", "run a script and say what limits each of its kernels, and why"
+        commands,
+        "explain",
+        "say what an error code means; or run a script and say what limits its kernels, and why",
+    )
+    explain.usage = (
+        "tilewright explain [CODE]\n       "
+        "tilewright explain [options] (script.py | -m module) [arguments]"
     )
     explain.add_argument(
         "--json",
@@ -191,6 +198,8 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] == ["explain"] and (len(words) == 1 or is_code(words[1])):
+        return explain_code(words[1:])
     own, rest = split(words)
     options = parser().parse_args(own)
     options.arguments = rest
@@ -209,7 +218,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             late = any(word.split("=")[0] == "--hivm" for word in rest)
             where = "options stand in front of the script, as in" if late else "as in"
             example = f"tilewright export --hivm DIR {options.target}"
-            print(f"tilewright export: --hivm DIR is missing; {where} '{example}'", file=sys.stderr)
+            print(
+                f"tilewright export: error[E0910]: --hivm DIR is missing; {where} '{example}'",
+                file=sys.stderr,
+            )
             return USAGE
         return export_kit(options) if options.kit else export(options)
     if options.command == "import-result":
@@ -245,7 +257,10 @@ def _run_writing(options: argparse.Namespace, folder: str, attach: Callable[[Pat
         writer = attach(Path(os.path.abspath(folder)))
         code = run(options)
     except OSError as error:
-        print(f"tilewright: {folder} cannot be written: {error.strerror}", file=sys.stderr)
+        print(
+            f"tilewright: error[E0914]: {folder} cannot be written: {error.strerror}",
+            file=sys.stderr,
+        )
         return 1
     print(writer.text(), file=sys.stderr)
     return code or int(writer.failed)
@@ -309,6 +324,22 @@ def port(options: argparse.Namespace) -> int:
     return run_port(options, run, set_environment)
 
 
+def explain_code(words: list[str]) -> int:
+    """Prints the catalogue's entries of error codes; without a code, all titles."""
+    from . import catalogue
+
+    if not words:
+        print(catalogue.listing())
+        return 0
+    for word in words:
+        try:
+            print(catalogue.text(word))
+        except ArgumentError as error:
+            print(f"tilewright explain: {error}", file=sys.stderr)
+            return USAGE
+    return 0
+
+
 def set_environment(options: argparse.Namespace) -> None:
     """Makes the options hold for every kernel and child process: environment variables."""
     given = vars(options)
@@ -342,7 +373,7 @@ def run(options: argparse.Namespace) -> int:
             runpy.run_module(options.target, run_name="__main__", alter_sys=True)
         else:
             if not Path(options.target).exists():
-                print(f"tilewright: no file {options.target}", file=sys.stderr)
+                print(f"tilewright: error[E0910]: no file {options.target}", file=sys.stderr)
                 return 1
             sys.path[0] = str(Path(options.target).resolve().parent)
             runpy.run_path(options.target, run_name="__main__")
@@ -377,7 +408,7 @@ def finish(code: int, sarif: str | None = None) -> int:
         sys.stdout.flush()
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more
-        problem = problem or f"standard output cannot be written: {error.strerror}"
+        problem = problem or f"error[E0914]: standard output cannot be written: {error.strerror}"
     if problem:
         print(f"tilewright: {problem}", file=sys.stderr)
         return code or 1

@@ -6,6 +6,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .keywords import advice
+
 #: Types that kernels can compute with.
 SUPPORTED = (
     "bool",
@@ -153,7 +155,10 @@ def dtype(value: Any) -> DType:
         name = "bool"
     if name in SUPPORTED or name in PACKED or name in NOT_YET:
         return DType(name)
-    raise TypeError(f"{value!r} names no element type; allowed are {', '.join(SUPPORTED)}")
+    raise TypeError(
+        f"error[E0201]: {value!r} names no element type"
+        + advice(str(value), SUPPORTED, f"allowed are {', '.join(SUPPORTED)}")
+    )
 
 
 def check_usable(name: DType) -> DType:
@@ -165,7 +170,8 @@ def check_supported(name: DType) -> DType:
     """Refuses types that kernels cannot compute with."""
     if name not in SUPPORTED:
         raise TypeError(
-            f"element type {name} is not supported yet; allowed are {', '.join(SUPPORTED)}"
+            f"error[E0201]: element type {name} is not supported yet; allowed are "
+            f"{', '.join(SUPPORTED)}"
         )
     return name
 

@@ -26,7 +26,7 @@ def _flag(name: str, default: bool = False) -> bool:
         return True
     if text in FALSE:
         return False
-    raise ValueError(f"{PREFIX}{name}={text!r} is neither on (1) nor off (0)")
+    raise ValueError(f"error[E0907]: {PREFIX}{name}={text!r} is neither on (1) nor off (0)")
 
 
 def _integer(name: str, default: int | None) -> int | None:
@@ -36,13 +36,15 @@ def _integer(name: str, default: int | None) -> int | None:
     try:
         return int(text)
     except ValueError:
-        raise ValueError(f"{PREFIX}{name}={text!r} is not an integer") from None
+        raise ValueError(f"error[E0907]: {PREFIX}{name}={text!r} is not an integer") from None
 
 
 def _choice(name: str, allowed: tuple[str, ...]) -> str:
     text = os.environ.get(PREFIX + name, "").strip().lower() or allowed[0]
     if text not in allowed:
-        raise ValueError(f"{PREFIX}{name}={text!r} is not one of {', '.join(allowed)}")
+        raise ValueError(
+            f"error[E0907]: {PREFIX}{name}={text!r} is not one of {', '.join(allowed)}"
+        )
     return text
 
 

@@ -1,14 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Errors that users see, and the text that shows the place in their source."""
+"""Errors that users see, and the text that shows the place in their source.
+
+Each message has a code, which `tilewright explain E0411` explains from the catalogue `errors.toml`.
+In Python a message begins with `error[E0411]: `, in C++ with `E0411: `.
+"""
 
 from __future__ import annotations
 
 import linecache
+import re
 from dataclasses import dataclass
+
+_CODE = re.compile(r"(?:\berror\[(E\d{4})\]|\b(E\d{4})): ")
+
+
+def with_code(message: str) -> str:
+    """The message with its code in front, as `error[E0411]: ...`.
+
+    A message that quotes another one takes the code of that: it names the cause. One without a code
+    stays as it is.
+    """
+    codes = [python or core for python, core in _CODE.findall(message)]
+    return f"error[{codes[-1]}]: {_CODE.sub('', message)}" if codes else message
 
 
 class TilewrightError(Exception):
     """Base of all errors of this package."""
+
+    @property
+    def code(self) -> str:
+        """The code in the catalogue, such as "E0411"; empty for an error without one."""
+        found = _CODE.match(str(self))
+        return found[1] if found and found[1] else ""
 
 
 class CompileError(TilewrightError, ValueError):
@@ -46,7 +69,7 @@ class MissingPackageError(TilewrightError, ImportError):
 
     def __init__(self, what: str, package: str, source: str) -> None:
         super().__init__(
-            f"{what} needs {package}, which is not installed; "
+            f"error[E0908]: {what} needs {package}, which is not installed; "
             f'install it with: pip install "{source}"'
         )
 
@@ -95,7 +118,7 @@ class Location:
 
 def describe(message: str, location: Location | None, notes: tuple[str, ...] = ()) -> str:
     """Message, place, excerpt and notes as one text, the form of every compile error."""
-    parts = [message]
+    parts = [with_code(message)]
     if location is not None and location.line:
         parts.append(f"  at {location}")
         excerpt = location.excerpt()

@@ -19,6 +19,7 @@ from .fingerprint import Fingerprint, TooMuchError
 from .frontend import Built, EagerBuilt, EagerFunction, PrimFunc, deferred
 from .frontend.function import Macro, has_inner_prim_func, opens_kernel, plain
 from .kernel import Kernel, diagnostics_error
+from .keywords import hints, mistake
 from .language.builder import NoBuilderError
 from .options import check_pass_configs, output_positions, with_pass_configs
 from .origin import Origin, free_integers, rebound
@@ -62,6 +63,7 @@ def _dump_folder(parent: str, name: str) -> str:
     return os.path.join(parent, f"{name}.{count}" if count else name)
 
 
+@hints()
 def compile(
     func: Any = None,
     out_idx: Any = None,
@@ -73,7 +75,6 @@ def compile(
     compile_flags: Any = None,
     workspace_idx: Any = None,
     strict: bool = False,
-    **_: Any,
 ) -> Kernel:
     """Compiles a `@T.prim_func`. Targets and backends of other TileLangs mean the NPU.
 
@@ -83,7 +84,8 @@ def compile(
         return func
     if not isinstance(func, PrimFunc):
         raise TypeError(
-            f"tilelang.compile takes a function made by @T.prim_func, found {func!r}"
+            "error[E0120]: tilelang.compile takes a function made by @T.prim_func, found "
+            + getattr(func, "__name__", repr(func))
             + ("; call it with its arguments first" if callable(func) else "")
         )
     check_pass_configs(pass_configs)
@@ -181,6 +183,8 @@ class JITFunction:
         except NoBuilderError:
             self._mode = EAGER
             return None
+        except TypeError as error:
+            raise mistake(self.function, args, kwargs) or error from None
         self._mode = LAZY
         return result
 
@@ -190,8 +194,9 @@ class JITFunction:
             self._eager = EagerFunction(self.function)
             if self.out_idx is not None:
                 raise compile_error(
-                    f"'{self.function.__name__}' makes its outputs with T.empty and returns them; "
-                    "out_idx is only for functions that return a @T.prim_func: remove it",
+                    f"error[E0104]: '{self.function.__name__}' makes its outputs with T.empty and "
+                    "returns them; out_idx is only for functions that return a @T.prim_func: "
+                    "remove it",
                     self._eager.location,
                 )
         return self._eager
@@ -242,9 +247,9 @@ class JITFunction:
             return self._made(result, args, kwargs)
         if not isinstance(result, PrimFunc):
             raise TypeError(
-                f"'{self.function.__name__}' is decorated with @tilelang.jit and returned "
-                f"{result!r}; it "
-                "must return a @T.prim_func, or be a kernel itself (`with T.Kernel(...)`)"
+                f"error[E0120]: '{self.function.__name__}' is decorated with @tilelang.jit and "
+                f"returned {result!r}; it must return a @T.prim_func, or be a kernel itself (`with "
+                "T.Kernel(...)`)"
             )
         options = {
             k: v
@@ -344,6 +349,7 @@ class JITFunction:
         return f"<jit function {self.function.__name__}>"
 
 
+@hints()
 def jit(
     func: Callable[..., Any] | None = None,
     *,
@@ -358,14 +364,13 @@ def jit(
     workspace_idx: Any = None,
     mode: str | None = None,
     strict: bool = False,
-    **_: Any,
 ) -> Any:
     """Makes a function compile kernels. Usable with or without parentheses.
 
     `mode` is "lazy" or "eager" and found out when not given; `strict` as for `compile`.
     """
     if mode not in (None, "auto", LAZY, EAGER):
-        raise ValueError(f"mode {mode!r} is not one of 'auto', 'lazy', 'eager'")
+        raise ValueError(f"error[E0911]: mode {mode!r} is not one of 'auto', 'lazy', 'eager'")
     options: dict[str, Any] = {"pass_configs": pass_configs, "strict": strict}
     if workspace_idx is not None:
         options["workspace_idx"] = workspace_idx
@@ -376,7 +381,9 @@ def jit(
         if isinstance(function, PrimFunc):
             return compile(function, out_idx=out_idx, pass_configs=pass_configs, strict=strict)
         if isinstance(function, Macro):
-            raise TypeError("@tilelang.jit on a @T.macro; a macro is called from kernels only")
+            raise TypeError(
+                "error[E0120]: @tilelang.jit on a @T.macro; a macro is called from kernels only"
+            )
         return JITFunction(function, out_idx, options)
 
     return decorate if func is None else decorate(func)

@@ -36,6 +36,7 @@ from .errors import (
     TimingOnlyError,
     compile_error,
     describe,
+    with_code,
 )
 from .origin import Origin
 from .report import session
@@ -172,18 +173,22 @@ class Kernel:
         and estimates the others; RunError when no core has more blocks than that.
         """
         if sample_waves is not None and not timing_only:
-            raise ArgumentError("sample_waves needs timing_only=True: all blocks compute data")
+            raise ArgumentError(
+                "error[E0812]: sample_waves needs timing_only=True: all blocks compute data"
+            )
         if timing_only and check:
-            raise ArgumentError("timing_only=True computes nothing to check; leave one of them out")
+            raise ArgumentError(
+                "error[E0812]: timing_only=True computes nothing to check; leave one of them out"
+            )
         if chip and (problem := self.core.chip_problem(chip)):
-            raise ArgumentError(f"kernel {self.name}: {problem}")
+            raise ArgumentError(with_code(f"kernel {self.name}: {problem}"))
         options = {"chip": chip or "", "time": True, "check": check, "json": True}
         options |= {"sensitivity": env.run_settings().sensitivity, "store": store}
         if sample_waves is not None:
             if not isinstance(sample_waves, int) or not 2 <= sample_waves < 2**31:
                 raise ArgumentError(
-                    f"sample_waves is {sample_waves!r}; give the blocks of each core to time, a "
-                    "whole number from 2 on, or leave it out for all of them"
+                    f"error[E0812]: sample_waves is {sample_waves!r}; give the blocks of each core "
+                    "to time, a whole number from 2 on, or leave it out for all of them"
                 )
             options["sample_waves"] = sample_waves
         if trace is not None:
@@ -230,8 +235,8 @@ class Kernel:
             if parameter["kind"] != "tensor" or position not in self._static:
                 what = "size" if parameter["kind"] == "tensor" else "value"
                 raise ArgumentError(
-                    f"the {what} of '{parameter['name']}' is known only at a call; pass the "
-                    f"arguments of kernel {self.name}"
+                    f"error[E0808]: the {what} of '{parameter['name']}' is known only at a call; "
+                    f"pass the arguments of kernel {self.name}"
                 )
         return [(0, self._static[i], p["dtype"]) for i, p in enumerate(self.parameters)]
 
@@ -240,8 +245,10 @@ class Kernel:
         if len(args) == len(self.inputs):
             return
         names = ", ".join(self.parameters[i]["name"] for i in self.inputs)
-        text = f"Expected {len(self.inputs)} inputs, got {len(args)}: kernel {self.name} takes "
-        text += f"({names})"
+        text = (
+            f"error[E0801]: Expected {len(self.inputs)} inputs, got {len(args)}: kernel "
+            f"{self.name} takes ({names})"
+        )
         if self.results and len(args) == len(self.parameters):
             results = ", ".join(self.parameters[i]["name"] for i in self.results)
             text += f"; the outputs ({results}) are allocated and returned by the call"
@@ -252,13 +259,14 @@ class Kernel:
         unknown = [k for k in kwargs if k not in names[len(args) :]]
         if unknown:
             raise ArgumentTypeError(
-                f"kernel {self.name} got an unexpected or repeated keyword {unknown[0]!r}; it "
-                "takes "
-                f"({', '.join(names)})"
+                f"error[E0801]: kernel {self.name} got an unexpected or repeated keyword "
+                f"{unknown[0]!r}; it takes ({', '.join(names)})"
             )
         missing = [n for n in names[len(args) :] if n not in kwargs]
         if missing:
-            raise ArgumentTypeError(f"kernel {self.name} misses argument {missing[0]!r}")
+            raise ArgumentTypeError(
+                f"error[E0801]: kernel {self.name} misses argument {missing[0]!r}"
+            )
         return (*args, *[kwargs[n] for n in names[len(args) :]])
 
     def _convert(self, args: Sequence[Any]) -> Any:
@@ -300,9 +308,8 @@ class Kernel:
             tensor.dtype = parameter["dtype"]
         if tensor.dtype != parameter["dtype"]:
             raise ArgumentTypeError(
-                f"argument {number} '{name}' has element type {tensor.dtype}; kernel {self.name} "
-                "expects "
-                f"{parameter['dtype']}"
+                f"error[E0803]: argument {number} '{name}' has element type {tensor.dtype}; kernel "
+                f"{self.name} expects {parameter['dtype']}"
             )
         fits = len(shape) == len(declared) and all(
             d < 0 or s == d for s, d in zip(shape, declared, strict=True)
@@ -314,8 +321,8 @@ class Kernel:
         if not fits:
             text = ", ".join(parameter["shape_text"])
             raise ArgumentError(
-                f"argument {number} '{name}' has shape {tuple(shape)}; kernel {self.name} expects "
-                f"({text})"
+                f"error[E0804]: argument {number} '{name}' has shape {tuple(shape)}; kernel "
+                f"{self.name} expects ({text})"
             )
 
     def _allocate(
@@ -342,9 +349,9 @@ class Kernel:
         wanted = math.prod(shape) * as_dtype(view["dtype"]).bits
         if wanted != math.prod(sizes) * as_dtype(element).bits:
             raise ArgumentError(
-                f"kernel {self.name} views an argument of shape {tuple(sizes)} {element} as "
-                f"{tuple(shape)} {view['dtype']} ('{view['name']}'), which has another number of "
-                "bits"
+                f"error[E0310]: kernel {self.name} views an argument of shape {tuple(sizes)} "
+                f"{element} as {tuple(shape)} {view['dtype']} ('{view['name']}'), which has "
+                "another number of bits"
             )
         return pointer, tuple(shape), view["dtype"]
 
@@ -356,7 +363,7 @@ class Kernel:
         given = [a for i, a in enumerate(arguments) if i not in positions]
         shapes, error = self.core.output_shapes(given)
         if error:
-            raise ArgumentError(f"kernel {self.name}: {error}")
+            raise ArgumentError(with_code(f"kernel {self.name}: {error}"))
         return shapes
 
     def _run(self, arguments: list[Any]) -> None:
@@ -431,7 +438,7 @@ class Kernel:
         stages = self.stages
         stage = stage or stages[-1]
         if stage not in stages:
-            raise ValueError(f"no stage {stage!r}; there are {', '.join(stages)}")
+            raise ValueError(f"error[E0815]: no stage {stage!r}; there are {', '.join(stages)}")
         return self.core.text(stage)
 
     @property
@@ -496,7 +503,8 @@ class Kernel:
     def get_tuner_result(self) -> tuple[float | None, Any, float | None]:
         if self.latency is None:
             raise ValueError(
-                "this kernel was not tuned; decorate its function with @tilelang.autotune"
+                "error[E0814]: this kernel was not tuned; decorate its function with "
+                "@tilelang.autotune"
             )
         return self.latency, self.config, self.ref_latency
 
@@ -521,7 +529,9 @@ def diagnostics_error(diagnostics: Sequence[Any], name: str) -> Exception:
     """
     errors = [d for d in diagnostics if d["severity"] == "error"] or list(diagnostics)
     if not errors:
-        return InternalError(f"kernel {name} could not be compiled, and no reason was given")
+        return InternalError(
+            f"error[E0799]: kernel {name} could not be compiled, and no reason was given"
+        )
     first = errors[0]
     place = location(first["location"])
     internal = [n for n in first["notes"] if n["message"].startswith("see current operation")]
@@ -532,11 +542,14 @@ def diagnostics_error(diagnostics: Sequence[Any], name: str) -> Exception:
             "`tilewright run --dump-ir DIR` writes"
         )
         hint += "; --opt-level 0 may avoid it." if env.compile_settings().opt_level else "."
-        text = f"kernel {name}: {first['message']}\n  in {operation[:300]}"
+        text = f"error[E0799]: kernel {name}: {first['message']}\n  in {operation[:300]}"
         return InternalError(describe(text, place, (hint,)))
     notes = []
     for note in first["notes"]:
         notes.append(describe(f"note: {note['message']}", location(note["location"])))
     for other in errors[1:4]:
         notes.append(describe(f"also: {other['message']}", location(other["location"])))
-    return compile_error(first["message"], place, None, tuple(notes))
+    message = with_code(first["message"])
+    if not message.startswith("error["):
+        message = f"error[E0700]: {message}"
+    return compile_error(message, place, None, tuple(notes))

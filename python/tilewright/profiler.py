@@ -14,6 +14,7 @@ from typing import Any
 from . import env
 from .arguments import DEVICE_TAG, loaded_torch, torch_or_error
 from .kernel import Kernel, Timing
+from .keywords import hints
 from .utils.tensor import torch_assert_close
 
 #: Bounds on repeating a callable that runs no kernel: its time is measured on this host.
@@ -53,8 +54,8 @@ def make_tensor(shape: Sequence[int], dtype: str, supply: TensorSupplyType) -> A
     torch = torch_or_error("making input tensors")
     if not shape or any(s < 0 for s in shape):
         raise ValueError(
-            f"cannot make an input of shape {tuple(shape)}: a size is known only at the call; "
-            "pass input_tensors"
+            f"error[E0813]: cannot make an input of shape {tuple(shape)}: a size is known only at "
+            "the call; pass input_tensors"
         )
     made = _values(torch, list(shape), dtype, supply).to(getattr(torch, dtype))
     compat = sys.modules.get("tilewright.compat.device")
@@ -83,6 +84,7 @@ def _values(torch: Any, shape: list[int], dtype: str, supply: TensorSupplyType) 
     return torch.randint(-2, 3, shape)
 
 
+@hints("grad_to_none", "device", "cache_size", "early_stop_baseline")
 def do_bench(
     fn: Callable[[], Any],
     warmup: float = 25,
@@ -93,7 +95,6 @@ def do_bench(
     fast_flush: bool = True,
     backend: str = "event",
     return_mode: str = "mean",
-    **_: Any,
 ) -> Any:
     """Milliseconds of one call: modelled when it runs kernels, else measured on this host.
 
@@ -131,7 +132,9 @@ def _summary(samples: list[float], quantiles: Sequence[float] | None, return_mod
     if return_mode == "all":
         return samples
     if return_mode not in modes:
-        raise ValueError(f"return_mode {return_mode!r} is not one of {', '.join([*modes, 'all'])}")
+        raise ValueError(
+            f"error[E0813]: return_mode {return_mode!r} is not one of {', '.join([*modes, 'all'])}"
+        )
     return modes[return_mode](samples)
 
 
@@ -175,6 +178,7 @@ class Profiler:
             found.append(make_tensor(shape, parameter["dtype"], self.supply_type))
         return found
 
+    @hints()
     def assert_allclose(
         self,
         reference_program: Callable[..., Any],
@@ -182,7 +186,6 @@ class Profiler:
         atol: float = 1e-2,
         rtol: float = 1e-2,
         max_mismatched_ratio: float = 0.01,
-        **_: Any,
     ) -> None:
         """Compares with a reference on the same inputs; inputs are compared after the call too."""
         inputs = list(input_tensors) if input_tensors is not None else self._get_inputs()
@@ -212,7 +215,7 @@ class Profiler:
     ) -> None:
         """Like assert_allclose with the caller's own comparison of (outputs, expected)."""
         if manual_check_prog is None:
-            raise ValueError("manual_assert_close needs manual_check_prog")
+            raise ValueError("error[E0813]: manual_assert_close needs manual_check_prog")
         inputs = list(input_tensors) if input_tensors is not None else self._get_inputs()
         copies = [x.clone() if hasattr(x, "clone") else x for x in inputs]
         manual_check_prog(_as_list(self.kernel(*inputs)), _as_list(reference_program(*copies)))
@@ -233,6 +236,7 @@ class Profiler:
     def determine_profiler(self, *_: Any, **__: Any) -> str:
         return "tilewright"
 
+    @hints("device", "early_stop_baseline")
     def do_bench(
         self,
         func: Callable[..., Any] | None = None,
@@ -245,7 +249,6 @@ class Profiler:
         quantiles: Sequence[float] | None = None,
         return_mode: str = "mean",
         dynamic_symbolic_constraints: Any = None,
-        **_: Any,
     ) -> Any:
         """Modelled milliseconds (core and launch) of the kernel, or of `func` on its inputs."""
         inputs = (

@@ -178,7 +178,7 @@ class Search:
         told = [f"{config}: {reason}" for config, reason in self.skipped]
         more = "".join(f"\n  also {text}" for text in told[1:4])
         first = told[0] if told else "there are none"
-        return f"no configuration of {count} worked; {first}{more}"
+        return f"error[E0814]: no configuration of {count} worked; {first}{more}"
 
 
 def sampled_milliseconds(kernel: Kernel, inputs: Sequence[Any]) -> float | None:

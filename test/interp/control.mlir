@@ -103,7 +103,7 @@ func.func private @double(%x: f32) -> f32 {
 }
 // HOST:      argument 0 (A): float32 [5]
 // HOST-NEXT: tensor([0.5000, 0.5000, 0.5000, 0.5000, 0.5000])
-// EMPTY: error: the grid of T.Kernel has an extent of 0, so no block would run
+// EMPTY: error: E0503: the grid of T.Kernel has an extent of 0, so no block would run
 
 // A tile is zero at each execution of its alloc: in each block, in each iteration.
 func.func @fresh_tiles() {

@@ -42,7 +42,7 @@ func.func @load_outside() {
   return
 }
 // LOAD:      {{^}}before{{$}}
-// LOAD:      faults.mlir:[[#@LINE-5]]:10: error: index (0, 4) is outside tile 'T' of shape (3, 4) (in block (0, 0, 0))
+// LOAD:      faults.mlir:[[#@LINE-5]]:10: error: E0901: index (0, 4) is outside tile 'T' of shape (3, 4) (in block (0, 0, 0))
 
 func.func @store_outside() {
   %m1 = arith.constant -1 : index
@@ -51,7 +51,7 @@ func.func @store_outside() {
   tile.store %zero, %T[%m1] : f32, memref<3xf32, #ub>
   return
 }
-// STORE: error: index (-1) is outside tile 'T' of shape (3)
+// STORE: error: E0901: index (-1) is outside tile 'T' of shape (3)
 
 func.func @lane_outside() {
   %c4 = arith.constant 4 : index
@@ -61,7 +61,7 @@ func.func @lane_outside() {
   }
   return
 }
-// LANE: error: index (3) is outside tile 'T' of shape (3)
+// LANE: error: E0901: index (3) is outside tile 'T' of shape (3)
 
 func.func @box_outside(%at: index) {
   %c2 = arith.constant 2 : index
@@ -70,8 +70,8 @@ func.func @box_outside(%at: index) {
   tile.fill %zero : f32, (%T[%at] [%c2] : memref<4xf32, #ub>)
   return
 }
-// BOX: error: the box at (3) of size (2) reaches outside tile 'T' of shape (4)
-// BOXLOW: error: the box at (-1) of size (2) reaches outside tile 'T' of shape (4)
+// BOX: error: E0901: the box at (3) of size (2) reaches outside tile 'T' of shape (4)
+// BOXLOW: error: E0901: the box at (-1) of size (2) reaches outside tile 'T' of shape (4)
 
 func.func @negative_size(%n: index) {
   %c0 = arith.constant 0 : index
@@ -80,7 +80,7 @@ func.func @negative_size(%n: index) {
   tile.fill %zero : f32, (%T[%c0] [%n] : memref<4xf32, #ub>)
   return
 }
-// NEGATIVE: error: a box of tile 'T' of shape (4) has size -2 in dimension 0
+// NEGATIVE: error: E0901: a box of tile 'T' of shape (4) has size -2 in dimension 0
 
 func.func @sizes_differ(%n: index) {
   %c0 = arith.constant 0 : index
@@ -98,7 +98,7 @@ func.func @huge_box(%A: memref<4xf32>, %n: index) {
   tile.fill %zero : f32, (%A[%c0] [%n] : memref<4xf32>)
   return
 }
-// HUGE: error: a box of a tensor of shape (4) is too large: (1000000000000)
+// HUGE: error: E0901: a box of a tensor of shape (4) is too large: (1000000000000)
 
 func.func @huge_tile() {
   %T = tile.alloc "T" : memref<1000000x1000000x1000000xf32, #ub>
@@ -119,7 +119,7 @@ func.func @asserts() {
   tile.assert %false, "M must be positive"
   return
 }
-// ASSERT: error: assertion failed: M must be positive
+// ASSERT: error: E0903: assertion failed: M must be positive
 
 func.func @lane_assert() {
   %c2 = arith.constant 2 : index
@@ -133,7 +133,7 @@ func.func @lane_assert() {
   }
   return
 }
-// LANEASSERT: error: assertion failed: this one
+// LANEASSERT: error: E0903: assertion failed: this one
 
 func.func @endless() {
   %true = arith.constant true
@@ -145,7 +145,7 @@ func.func @endless() {
   }
   return
 }
-// ENDLESS: error: gave up after 100000 element operations; does the kernel end?
+// ENDLESS: error: E0904: gave up after 100000 element operations; does the kernel end?
 
 func.func @endless_empty() {
   %true = arith.constant true
@@ -156,7 +156,7 @@ func.func @endless_empty() {
   }
   return
 }
-// EMPTY: error: gave up after 100000 element operations
+// EMPTY: error: E0904: gave up after 100000 element operations
 
 func.func @zero_step(%step: index) {
   %c0 = arith.constant 0 : index
@@ -185,7 +185,7 @@ func.func @gather_index() {
   tile.gather(%T[%c0] [%c2] : memref<2xf32, #ub>, %T[%c0] [%c2] : memref<2xf32, #ub>, %I[%c0] [%c2] : memref<2xi32, #ub>)
   return
 }
-// GATHER: error: gather: index 7 is outside a source row of 2 elements
+// GATHER: error: E0901: gather: index 7 is outside a source row of 2 elements
 
 func.func @unknown_op() {
   %x = arith.constant 1.0 : f32
@@ -263,5 +263,5 @@ func.func @negative_grid() {
   }
   return
 }
-// GRID: error: grid extent 0 is negative: -2
+// GRID: error: E0503: grid extent 0 is negative: -2
 // NAME: name one function with --function

@@ -184,7 +184,7 @@ TEST_F(InterpreterTest, StepsAreCountedInsideBoxesToo) {
       return
     })",
                                 {tensor(a, {64, 64})}, {}, options);
-  EXPECT_EQ(outcome.error, "gave up after 100000 element operations; does the kernel end?");
+  EXPECT_EQ(outcome.error, "E0904: gave up after 100000 element operations; does the kernel end?");
 }
 
 /// A loose guard against a slow path taking over: both finish in a fraction of this on any machine.

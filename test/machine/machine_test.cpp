@@ -86,7 +86,7 @@ TEST(Machine, Names) {
   EXPECT_EQ(loadChip("910B1").machine.name, "910b1");
   LoadResult unknown = loadChip("911");
   EXPECT_EQ(unknown.error,
-            "unknown chip '911'; known are 910b1, 910b2, 910b3, 910b4, a3, 950pr, or "
+            "E0906: unknown chip '911'; known are 910b1, 910b2, 910b3, 910b4, a3, 950pr, or "
             "give the path of a chip file that ends in .json");
 }
 
@@ -99,7 +99,8 @@ TEST(Machine, UserFile) {
 
 TEST(Machine, BadFiles) {
   LoadResult absent = loadChip("/no/such/chip.json");
-  EXPECT_EQ(absent.error, "chip file /no/such/chip.json cannot be read: No such file or directory");
+  EXPECT_EQ(absent.error,
+            "E0906: chip file /no/such/chip.json cannot be read: No such file or directory");
   EXPECT_NE(loadChip(testing::TempDir() + "/.json").error.find("cannot be read"),
             std::string::npos);
   expectError("{ \"name\": ", "not JSON");

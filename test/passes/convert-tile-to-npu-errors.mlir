@@ -8,7 +8,7 @@ func.func @open_dims(%A: memref<32x32xf16> {tile.name = "A"}, %m: index, %n: ind
   %c1 = arith.constant 1 : index
   tile.launch (%bx) in (%c1) {
     %T = tile.alloc "T" : memref<32xf16, #ub>
-    // expected-error @below {{'tile.copy' op cannot tell which run-time dimensions belong together; give both sides the same rank}}
+    // expected-error @below {{cannot tell which run-time dimensions belong together; give both sides the same rank}}
     tile.copy(%T[%c0] [%m] : memref<32xf16, #ub>, %A[%c0, %c0] [%m, %n] : memref<32x32xf16>)
   }
   return
@@ -24,7 +24,7 @@ func.func @open_dims_atomic(%A: memref<32x32xf32> {tile.name = "A"}, %m: index, 
   %c1 = arith.constant 1 : index
   tile.launch (%bx) in (%c1) {
     %T = tile.alloc "T" : memref<32xf32, #ub>
-    // expected-error @below {{'tile.atomic' op cannot tell which run-time dimensions belong together; give both sides the same rank}}
+    // expected-error @below {{cannot tell which run-time dimensions belong together; give both sides the same rank}}
     tile.atomic <sum> (%A[%c0, %c0] [%m, %n] : memref<32x32xf32>, %T[%c0] [%m] : memref<32xf32, #ub>)
   }
   return
@@ -42,7 +42,7 @@ func.func @open_dims_sum(%A: memref<32x32xf32> {tile.name = "A"}, %m: index, %n:
   tile.launch (%bx) in (%c1) {
     %T = tile.alloc "T" : memref<32x32x32xf32, #ub>
     %S = tile.alloc "S" : memref<32xf32, #ub>
-    // expected-error @below {{'tile.reduce' op cannot pair the kept dimensions of source and destination}}
+    // expected-error @below {{cannot pair the kept dimensions of source and destination}}
     tile.reduce <sum> (%S[%c0] [%m] : memref<32xf32, #ub>,
                        %T[%c0, %c0, %c0] [%m, %n, %c32] : memref<32x32x32xf32, #ub>) dims = [2]
   }
@@ -61,7 +61,7 @@ func.func @out_of_l0a(%A: memref<32x16xf16> {tile.name = "A"}, %C: memref<32x16x
   %c32 = arith.constant 32 : index
   tile.launch (%bx) in (%c1) {
     %As = tile.alloc "As" : memref<32x16xf16, #l0a>
-    // expected-error @below {{'tile.copy' op cannot store from l0a}}
+    // expected-error @below {{this copy cannot store from l0a}}
     tile.copy(%C[%c0, %c0] [%c32, %c16] : memref<32x16xf16>, %As[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #l0a>)
   }
   return
@@ -77,7 +77,7 @@ func.func @parallel(%C: memref<32xf32> {tile.name = "C", tile.output}) {
   %c32 = arith.constant 32 : index
   %one = arith.constant 1.0 : f32
   tile.launch (%bx) in (%c1) {
-    // expected-error @below {{'tile.parallel' op has no form on the NPU}}
+    // expected-error @below {{has no form on the NPU}}
     tile.parallel (%i) in (%c32) {
       tile.store %one, %C[%i] : f32, memref<32xf32>
     }

@@ -5,7 +5,7 @@
 // CHIP: error: {{.*}}nochip
 
 // The table, with what would fit.
-// CHECK: error: the tiles do not fit the unified buffer: @too_big needs 224 KiB of 192 KiB UB
+// CHECK: error: E0701: the tiles do not fit the unified buffer: @too_big needs 224 KiB of 192 KiB UB
 // CHECK-NEXT: acc  line {{[0-9]+}}  128x256 float32, 128 KiB
 // CHECK-NEXT: p  line {{[0-9]+}}  128x192 float32, 96 KiB
 // CHECK-NEXT: it would fit if 'acc' took at most 96 KiB instead of 128 KiB

@@ -15,7 +15,7 @@ func.func @into_global(%A: memref<32x16xf16> {tile.name = "A"}, %B: memref<16x32
   tile.launch (%bx) in (%c1) {
     %As = tile.alloc "As" : memref<32x16xf16, #shared>
     %Bs = tile.alloc "Bs" : memref<16x32xf16, #shared>
-    // expected-error @below {{'tile.gemm' op cannot accumulate into the global tensor 'C'; use an on-chip tile}}
+    // expected-error @below {{E0708: a product cannot accumulate into the global tensor 'C'; use an on-chip tile}}
     tile.gemm(%C[%c0, %c0] [%c32, %c32] : memref<32x32xf32>, %As[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #shared>,
               %Bs[%c0, %c0] [%c16, %c32] : memref<16x32xf16, #shared>)
   }
@@ -31,7 +31,7 @@ func.func @into_global(%A: memref<32x16xf16> {tile.name = "A"}, %B: memref<16x32
 func.func @outside(%A: memref<16x16xf16>, %B: memref<16x16xf16>, %C: memref<16x16xf32>) {
   %c0 = arith.constant 0 : index
   %c16 = arith.constant 16 : index
-  // expected-error @below {{'tile.gemm' op stands outside a kernel}}
+  // expected-error @below {{stands outside a kernel}}
   tile.gemm(%C[%c0, %c0] [%c16, %c16] : memref<16x16xf32>, %A[%c0, %c0] [%c16, %c16] : memref<16x16xf16>,
             %B[%c0, %c0] [%c16, %c16] : memref<16x16xf16>)
   return

@@ -7,7 +7,7 @@ func.func @no_bound(%A: memref<?xf32> {tile.name = "A"}, %C: memref<?xf16> {tile
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   tile.launch (%bx) in (%c1) {
-    // expected-error @below {{'tile.copy' op needs a tile for a box of run-time size without a bound: dimension 0 of 'C'; copy through a tile of fixed shape instead}}
+    // expected-error @below {{needs a tile for a box of run-time size without a bound: dimension 0 of 'C'; copy through a tile of fixed shape instead}}
     tile.copy(%C[%c0] [%n] : memref<?xf16>, %A[%c0] [%n] : memref<?xf32>)
   }
   return
@@ -23,7 +23,7 @@ func.func @no_bound_fill(%C: memref<?xf16> {tile.name = "C", tile.output}, %n: i
   %c1 = arith.constant 1 : index
   %one = arith.constant 1.0 : f16
   tile.launch (%bx) in (%c1) {
-    // expected-error @below {{'tile.fill' op needs a tile for a box of run-time size without a bound: dimension 0 of 'C'}}
+    // expected-error @below {{needs a tile for a box of run-time size without a bound: dimension 0 of 'C'}}
     tile.fill %one : f16, (%C[%c0] [%n] : memref<?xf16>)
   }
   return
@@ -43,7 +43,7 @@ func.func @open_dims(%A: memref<32x32xf16> {tile.name = "A"}, %C: memref<32xf16>
     %T = tile.alloc "T" : memref<32x32xf16, #shared>
     %U = tile.alloc "U" : memref<32xf16, #shared>
     tile.copy(%T[%c0, %c0] [%c32, %c32] : memref<32x32xf16, #shared>, %A[%c0, %c0] [%c32, %c32] : memref<32x32xf16>)
-    // expected-error @below {{'tile.copy' op cannot tell which run-time dimensions belong together; give both sides the same rank}}
+    // expected-error @below {{cannot tell which run-time dimensions belong together; give both sides the same rank}}
     tile.copy(%U[%c0] [%m] : memref<32xf16, #shared>, %T[%c0, %c0] [%m, %n] : memref<32x32xf16, #shared>)
     tile.copy(%C[%c0] [%c32] : memref<32xf16>, %U[%c0] [%c32] : memref<32xf16, #shared>)
   }
@@ -62,7 +62,7 @@ func.func @open_dims_converted(%A: memref<32x32xf32> {tile.name = "A"},
   %c32 = arith.constant 32 : index
   tile.launch (%bx) in (%c1) {
     %U = tile.alloc "U" : memref<32xf16, #shared>
-    // expected-error @below {{'tile.copy' op cannot tell which run-time dimensions belong together; give both sides the same rank}}
+    // expected-error @below {{cannot tell which run-time dimensions belong together; give both sides the same rank}}
     tile.copy(%U[%c0] [%m] : memref<32xf16, #shared>, %A[%c0, %c0] [%m, %n] : memref<32x32xf32>)
     tile.copy(%C[%c0] [%c32] : memref<32xf16>, %U[%c0] [%c32] : memref<32xf16, #shared>)
   }
@@ -83,7 +83,7 @@ func.func @open_dims_atomic(%A: memref<32x32xf32> {tile.name = "A"}, %C: memref<
     %T = tile.alloc "T" : memref<32x32xf32, #shared>
     %U = tile.alloc "U" : memref<32xf32, #shared>
     tile.copy(%T[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #shared>, %A[%c0, %c0] [%c32, %c32] : memref<32x32xf32>)
-    // expected-error @below {{'tile.atomic' op cannot tell which run-time dimensions belong together; give both sides the same rank}}
+    // expected-error @below {{cannot tell which run-time dimensions belong together; give both sides the same rank}}
     tile.atomic <sum> (%U[%c0] [%m] : memref<32xf32, #shared>, %T[%c0, %c0] [%m, %n] : memref<32x32xf32, #shared>)
     tile.copy(%C[%c0] [%c32] : memref<32xf32>, %U[%c0] [%c32] : memref<32xf32, #shared>)
   }
@@ -106,7 +106,7 @@ func.func @converted_into_l1(%A: memref<32x16xf32> {tile.name = "A"}, %B: memref
     %As = tile.alloc "As" : memref<32x16xf16, #l1>
     %Bs = tile.alloc "Bs" : memref<16x32xf16, #l1>
     %Cl = tile.alloc "Cl" : memref<32x32xf32, #fragment>
-    // expected-error @below {{'tile.copy' op loads 'f32' into the 'f16' operand 'As' of a product}}
+    // expected-error @below {{this copy loads 'f32' into the 'f16' operand 'As' of a product}}
     tile.copy(%As[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #l1>, %A[%c0, %c0] [%c32, %c16] : memref<32x16xf32>)
     tile.copy(%Bs[%c0, %c0] [%c16, %c32] : memref<16x32xf16, #l1>, %B[%c0, %c0] [%c16, %c32] : memref<16x32xf16>)
     // expected-remark @below {{applied: 'Cl' is summed in L0C and leaves through the fixpipe}}
@@ -133,7 +133,7 @@ func.func @converted_out_of_l1(%A: memref<32x16xf16> {tile.name = "A"},
     %As = tile.alloc "As" : memref<32x16xf16, #l1>
     %T = tile.alloc "T" : memref<32x16xf32, #fragment>
     tile.copy(%As[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #l1>, %A[%c0, %c0] [%c32, %c16] : memref<32x16xf16>)
-    // expected-error @below {{'tile.copy' op cannot move a tile from l1 to ub}}
+    // expected-error @below {{E0705: no instruction can move a tile from l1 to ub}}
     tile.copy(%T[%c0, %c0] [%c32, %c16] : memref<32x16xf32, #fragment>,
               %As[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #l1>)
     tile.copy(%C[%c0, %c0] [%c32, %c16] : memref<32x16xf32>, %T[%c0, %c0] [%c32, %c16] : memref<32x16xf32, #fragment>)

@@ -13,7 +13,7 @@ func.func @both_cores(%A: memref<32x16xf16> {tile.name = "A"}) {
     %As = tile.alloc "As" : memref<32x16xf16, #l1>
     %T = tile.alloc "T" : memref<32x16xf16, #ub>
     tile.copy(%As[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #l1>, %A[%c0, %c0] [%c32, %c16] : memref<32x16xf16>)
-    // expected-error @below {{'tile.elementwise' op touches tiles of the cube core and of the vector core; copy one of them}}
+    // expected-error @below {{E0703: this statement touches tiles of the cube core and of the vector core; copy one of them}}
     tile.elementwise <add> (%T[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #ub>,
                             %As[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #l1>,
                             %T[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #ub>)

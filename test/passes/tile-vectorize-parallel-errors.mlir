@@ -27,7 +27,7 @@ func.func @start_per_lane(%x: memref<8x8xf32, #g>) {
   %zero = arith.constant 0.0 : f32
   tile.launch (%bx) in (%c1) {
     tile.parallel (%i) in (%c8) {
-      // expected-error @+1 {{starts at a bound that depends on the lanes of tile.parallel; start at a common one}}
+      // expected-error @+1 {{E0706: the loop starts at a bound that depends on the point of T.Parallel; start at a common one}}
       scf.for %k = %i to %c8 step %c1 {
         tile.store %zero, %x[%i, %k] : f32, memref<8x8xf32, #g>
       }
@@ -90,7 +90,7 @@ func.func @other_region(%x: memref<8xf32, #g>) {
   %zero = arith.constant 0.0 : f32
   tile.launch (%bx) in (%c1) {
     tile.parallel (%i) in (%c8) {
-      // expected-error @+1 {{cannot stand inside tile.parallel}}
+      // expected-error @+1 {{cannot stand inside T.Parallel}}
       scf.execute_region {
         tile.store %zero, %x[%i] : f32, memref<8xf32, #g>
         scf.yield

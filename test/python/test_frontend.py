@@ -372,7 +372,7 @@ def test_error_of_the_builder_has_a_caret(monkeypatch):
 
 def test_wrong_call_is_reported_at_the_call():
     text = message("A[0, 0] = T.copy()")
-    assert "^" in text and "missing" in text
+    assert "^" in text and "T.copy misses the argument `src`" in text
 
 
 def test_users_own_exception_keeps_its_class():

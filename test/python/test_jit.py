@@ -342,9 +342,14 @@ def test_lazy_function_must_return_a_kernel():
         nothing(3)
 
 
-def test_unknown_pass_option_warns():
-    with pytest.warns(UserWarning, match="not known"):
+def test_unknown_pass_option_is_refused():
+    with pytest.raises(ValueError, match="'mystery' is not known"):
         tilelang.compile(increment, pass_configs={"mystery": 1})
+    with pytest.raises(ValueError, match=r"did you mean `tl\.enable_fast_math`"):
+        tilelang.compile(increment, pass_configs={"tl.enable_fastmath": True})
+    with pytest.raises(AttributeError, match="did you mean `TL_ENABLE_FAST_MATH`"):
+        tilelang.PassConfigKey.TL_ENABLE_FASTMATH  # noqa: B018
+    tilelang.compile(increment, pass_configs={"tir.disable_vectorize": True})
     tilelang.compile(increment, pass_configs={tilelang.PassConfigKey.TL_ENABLE_FAST_MATH: True})
 
 

@@ -65,7 +65,7 @@ CASES = {
     ),
     "gemm_option": (
         lambda a, b, bx: T.gemm(tile(), tile((32, 8)), tile((64, 8), "float32"), transposeB=True),
-        r"no option 'transposeB'; allowed are",
+        r"no argument `transposeB`; did you mean `transpose_B`\?",
     ),
     "copy_sizes": (
         lambda a, b, bx: T.copy(tile((8, 8)), tile((8, 16))),

@@ -201,7 +201,7 @@ TEST(Engine, AssertFails) {
   b.halt();
   RunResult result = run(program, {}, {}, smallChip(), {});
   EXPECT_FALSE(result.ok);
-  EXPECT_EQ(result.error, "assertion failed: rows fit (kernel.py:2)");
+  EXPECT_EQ(result.error, "E0903: assertion failed: rows fit (kernel.py:2)");
 }
 
 TEST(Engine, PrintsInBlockOrder) {

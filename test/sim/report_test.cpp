@@ -50,7 +50,7 @@ TEST(Report, OfARacyRun) {
 TEST(Report, OfARunThatStopped) {
   Json root = Json::parse(toJson(reportOf(Bug::NoBackEdgeSet)));
   EXPECT_EQ(root["ok"], false);
-  EXPECT_EQ(root["error"].get<std::string>().rfind("deadlock", 0), 0u);
+  EXPECT_EQ(root["error"].get<std::string>().rfind("E0902: deadlock", 0), 0u);
   EXPECT_EQ(root["error_location"], root["findings"].at(0)["location"]);
   EXPECT_TRUE(root["launches"].empty());
 }

@@ -15,8 +15,8 @@ Operand KernelBuilder::region(const Buffer &buffer, const std::vector<Value> &st
                               const std::vector<bool> &scalars) {
   Impl &b = *impl;
   if (starts.size() != buffer.shape.size())
-    fail(b.describe(buffer) + " has " + llvm::Twine(buffer.shape.size()) + " dimensions, found " +
-         llvm::Twine(starts.size()) + " indices");
+    fail("E0305: " + b.describe(buffer) + " has " + llvm::Twine(buffer.shape.size()) +
+         " dimensions, found " + llvm::Twine(starts.size()) + " indices");
   Operand operand;
   operand.buffer = buffer;
   operand.kind = Operand::Kind::Region;
@@ -35,10 +35,11 @@ Operand KernelBuilder::region(const Buffer &buffer, const std::vector<Value> &st
     Value size = scalars[dim] ? Value::number(int64_t(1)) : b.difference(stop, start);
     auto constant = constantInteger(size);
     if (constant && *constant < 0)
-      fail("slice of dimension " + llvm::Twine(dim) + " of " + b.describe(buffer) + " ends " +
-           llvm::Twine(-*constant) + " before it starts; write start:stop with start <= stop");
+      fail("E0307: slice of dimension " + llvm::Twine(dim) + " of " + b.describe(buffer) +
+           " ends " + llvm::Twine(-*constant) +
+           " before it starts; write start:stop with start <= stop");
     if (constant && !global && *constant > buffer.shape[dim])
-      fail("slice of dimension " + llvm::Twine(dim) + " of " + b.describe(buffer) + " has " +
+      fail("E0308: slice of dimension " + llvm::Twine(dim) + " of " + b.describe(buffer) + " has " +
            llvm::Twine(*constant) + " elements, the tile has " + llvm::Twine(buffer.shape[dim]));
     operand.starts.push_back(start);
     operand.sizes.push_back(size);
@@ -132,7 +133,7 @@ static ResolvedBox trailing(KernelBuilder::Impl &b, const Operand &operand, Arra
     wanted = squeezed;
   }
   if (wanted.size() > rank)
-    fail(what + ": a box of sizes " + text(sizes) + " does not fit into " +
+    fail("E0405: " + what + ": a box of sizes " + text(sizes) + " does not fit into " +
          b.describe(operand.buffer) + ", which has " + llvm::Twine(rank) + " dimensions");
   box.sizes.assign(rank, Value::number(int64_t(1)));
   std::copy(wanted.begin(), wanted.end(), box.sizes.end() - wanted.size());
@@ -148,9 +149,9 @@ void KernelBuilder::Impl::checkInside(const ResolvedBox &box, StringRef what) {
     auto size = constantInteger(box.sizes[dim]), offset = constantInteger(box.offsets[dim]);
     int64_t extent = box.buffer.shape[dim];
     if (size && (*size > extent || (offset && (*offset < 0 || *offset + *size > extent))))
-      fail(what + ": the box of " + describe(box.buffer) + " starts at " + text(box.offsets[dim]) +
-           " in dimension " + llvm::Twine(dim) + " and has " + llvm::Twine(*size) +
-           " elements, but the tile ends at " + llvm::Twine(extent) +
+      fail("E0308: " + what + ": the box of " + describe(box.buffer) + " starts at " +
+           text(box.offsets[dim]) + " in dimension " + llvm::Twine(dim) + " and has " +
+           llvm::Twine(*size) + " elements, but the tile ends at " + llvm::Twine(extent) +
            "; use a larger tile or a shorter slice");
   }
 }
@@ -191,8 +192,8 @@ ResolvedBox KernelBuilder::Impl::fit(const Operand &operand, ArrayRef<Value> siz
       here = a && scopeOf(operand.buffer) == tile::Scope::Global ? here : there;
   }
   if (!agree)
-    fail(what + ": sizes " + squeezedText(box.sizes) + " of " + describe(operand.buffer) +
-         " differ from " + squeezedText(sizes) +
+    fail("E0401: " + what + ": sizes " + squeezedText(box.sizes) + " of " +
+         describe(operand.buffer) + " differ from " + squeezedText(sizes) +
          " on the other side; they must be equal once dimensions of size 1 are dropped. Slice both "
          "sides alike, or give the corner "
          "of one side, as in A[i, j]");
@@ -209,7 +210,8 @@ std::pair<ResolvedBox, ResolvedBox> KernelBuilder::Impl::match(const Operand &sr
   if (!size.empty()) {
     for (const Operand *operand : {&src, &dst})
       if (operand->kind == K::Region)
-        fail(what + ": both size=" + text(size) + " and a slice of " + nameOf(operand->buffer) +
+        fail("E0402: " + what + ": both size=" + text(size) + " and a slice of " +
+             nameOf(operand->buffer) +
              " say how much is moved; give a corner such as A[i, j] with size, or slices without "
              "it");
     from = sized(src, size, what);
@@ -268,7 +270,8 @@ void KernelBuilder::copy(const Operand &src, const Operand &dst, const std::vect
   b.requireLaunch("T.copy stands");
   if (relu &&
       (b.scopeOf(src.buffer) != tile::Scope::L0C || b.scopeOf(dst.buffer) != tile::Scope::Global))
-    fail("relu on the way is a part of the move from T.alloc_L0C to global memory; the source is " +
+    fail("E0403: relu on the way is a part of the move from T.alloc_L0C to global memory; the "
+         "source is " +
          b.describe(src.buffer) + ", the destination " + b.describe(dst.buffer));
   if (src.kind == Operand::Kind::Corner && dst.kind == Operand::Kind::Corner && size.empty() &&
       !relu) {
@@ -353,7 +356,7 @@ Matrix matrixOf(KernelBuilder::Impl &b, const ResolvedBox &box, const char *whic
   while (rank - skip > 2 && isOne(box.sizes[skip]))
     ++skip;
   if (rank - skip != 2)
-    fail("T.gemm: " + llvm::Twine(which) + " is a box of sizes " + text(box.sizes) + " of " +
+    fail("E0415: T.gemm: " + llvm::Twine(which) + " is a box of sizes " + text(box.sizes) + " of " +
          b.describe(box.buffer) +
          "; a matrix is needed: two dimensions, or more whose leading ones have size 1");
   return {box, box.sizes[skip], box.sizes[skip + 1]};
@@ -375,7 +378,7 @@ void KernelBuilder::gemm(const Operand &aOperand, const Operand &bOperand, const
   ResolvedBox boxes[3];
   if (!size.empty()) {
     if (size.size() != 3)
-      fail("T.gemm: size=" + text(size) + " must be [m, k, n]");
+      fail("E0416: T.gemm: size=" + text(size) + " must be [m, k, n]");
     std::vector<Value> wanted[3] = {{size[0], size[1]}, {size[1], size[2]}, {size[0], size[2]}};
     if (transposeA)
       std::swap(wanted[0][0], wanted[0][1]);
@@ -386,7 +389,7 @@ void KernelBuilder::gemm(const Operand &aOperand, const Operand &bOperand, const
   } else {
     for (int index = 0; index < 3; ++index) {
       if (given[index]->kind == Operand::Kind::Corner)
-        fail("T.gemm: " + llvm::Twine(names[index]) + " is a single element of " +
+        fail("E0415: T.gemm: " + llvm::Twine(names[index]) + " is a single element of " +
              b.describe(given[index]->buffer) + "; give a tile, a slice, or size=[m, k, n]");
       boxes[index] = b.resolve(*given[index], "T.gemm");
     }
@@ -396,7 +399,7 @@ void KernelBuilder::gemm(const Operand &aOperand, const Operand &bOperand, const
     b.checkInside(boxes[index], "T.gemm");
     m[index] = matrixOf(b, boxes[index], names[index]);
     if (b.scopeOf(boxes[index].buffer) == tile::Scope::Global)
-      fail("T.gemm: " + llvm::Twine(names[index]) + " is the tensor " +
+      fail("E0406: T.gemm: " + llvm::Twine(names[index]) + " is the tensor " +
            b.describe(boxes[index].buffer) + " in global memory; copy it into a tile first");
   }
   if (transposeA)
@@ -412,28 +415,28 @@ void KernelBuilder::gemm(const Operand &aOperand, const Operand &bOperand, const
                            : transposeB             ? " (B transposed)"
                                                     : "";
   if (differ(m[0].columns, m[1].rows))
-    fail("T.gemm: K mismatch: A is " + shapeText(m[0].rows, m[0].columns) + " (" +
+    fail("E0411: T.gemm: K mismatch: A is " + shapeText(m[0].rows, m[0].columns) + " (" +
          b.nameOf(boxes[0].buffer) + "), B is " + shapeText(m[1].rows, m[1].columns) + " (" +
          b.nameOf(boxes[1].buffer) + ")" + transposed + "; A's columns (" + text(m[0].columns) +
          ") must equal B's rows (" + text(m[1].rows) +
          "): check the tile shapes and transpose_A, transpose_B");
   if (differ(m[0].rows, m[2].rows) || differ(m[1].columns, m[2].columns))
-    fail("T.gemm: C is " + shapeText(m[2].rows, m[2].columns) + " (" + b.nameOf(boxes[2].buffer) +
-         "), but A . B is " + shapeText(m[0].rows, m[1].columns) + transposed +
-         "; give C that shape");
+    fail("E0412: T.gemm: C is " + shapeText(m[2].rows, m[2].columns) + " (" +
+         b.nameOf(boxes[2].buffer) + "), but A . B is " + shapeText(m[0].rows, m[1].columns) +
+         transposed + "; give C that shape");
   DType a = boxes[0].buffer.dtype, c = boxes[2].buffer.dtype;
   auto named = [](DType type) { return std::string(builder::nameOf(type)); };
   if (a != boxes[1].buffer.dtype)
-    fail("T.gemm: A is " + named(a) + " and B is " + named(boxes[1].buffer.dtype) +
+    fail("E0413: T.gemm: A is " + named(a) + " and B is " + named(boxes[1].buffer.dtype) +
          "; both need one element type: convert one with T.copy");
   bool integer = a == DType::Int8 || a == DType::UInt8;
   bool quarter = a == DType::Float8E4M3FN || a == DType::Float8E5M2;
   bool narrow = quarter || a == DType::Float16 || a == DType::BFloat16 || a == DType::Float32;
   if (!integer && !narrow)
-    fail("T.gemm: operands of type " + named(a) +
+    fail("E0413: T.gemm: operands of type " + named(a) +
          "; allowed are float8_e4m3fn, float8_e5m2, float16, bfloat16, float32 and int8");
   if (integer ? c != DType::Int32 : c != DType::Float32 && (c != a || quarter))
-    fail("T.gemm: a product of " + named(a) + " accumulates in " +
+    fail("E0414: T.gemm: a product of " + named(a) + " accumulates in " +
          (integer                          ? "int32"
           : a == DType::Float32 || quarter ? "float32"
                                            : "float32 or " + named(a)) +
@@ -453,7 +456,7 @@ void KernelBuilder::gemm(const Operand &aOperand, const Operand &bOperand, const
 static ReduceKind kindOf(const std::string &kind) {
   auto found = symbolizeReduceKind(kind);
   if (!found)
-    fail("unknown combination '" + kind + "'");
+    fail("E0799: unknown combination '" + kind + "'");
   return *found;
 }
 

@@ -11,7 +11,7 @@ void KernelBuilder::Impl::requireLaunch(const llvm::Twine &what) const {
   for (const Frame &frame : frames)
     if (frame.kind == FrameKind::Launch)
       return;
-  fail(what + " outside `with T.Kernel(...)`; move it into the kernel's block");
+  fail("E0501: " + what + " outside `with T.Kernel(...)`; move it into the kernel's block");
 }
 
 bool KernelBuilder::Impl::insideParallel() const {
@@ -36,7 +36,7 @@ void KernelBuilder::Impl::pushFrame(FrameKind kind, Operation *op, Block *body) 
 
 KernelBuilder::Impl::Frame KernelBuilder::Impl::popFrame(FrameKind kind, StringRef what) {
   if (frames.empty() || frames.back().kind != kind)
-    fail(what + " does not match the block that is open here");
+    fail("E0799: " + what + " does not match the block that is open here");
   Frame frame = frames.back();
   frames.pop_back();
   builder.setInsertionPointAfter(frame.op);
@@ -50,15 +50,16 @@ std::vector<Value> KernelBuilder::beginLaunch(const std::vector<Value> &grid) {
   Impl &b = *impl;
   for (const Impl::Frame &frame : b.frames)
     if (frame.kind == Impl::FrameKind::Launch)
-      fail("T.Kernel inside another T.Kernel; a kernel is one launch, place the second after the "
+      fail("E0502: T.Kernel inside another T.Kernel; a kernel is one launch, place the second "
+           "after the "
            "first");
   if (grid.empty() || grid.size() > 3)
-    fail("T.Kernel takes 1 to 3 block extents, found " + llvm::Twine(grid.size()));
+    fail("E0503: T.Kernel takes 1 to 3 block extents, found " + llvm::Twine(grid.size()));
   SmallVector<mlir::Value> extents;
   for (auto [dim, extent] : llvm::enumerate(grid)) {
     auto constant = constantInteger(extent);
     if (constant && *constant < 0)
-      fail("block extent " + llvm::Twine(dim) + " of T.Kernel is " + llvm::Twine(*constant) +
+      fail("E0503: block extent " + llvm::Twine(dim) + " of T.Kernel is " + llvm::Twine(*constant) +
            "; it must be 0 or more");
     extents.push_back(b.toIndex(extent, "block extent " + llvm::Twine(dim) + " of T.Kernel"));
   }
@@ -83,6 +84,9 @@ void KernelBuilder::endLaunch() { impl->popFrame(Impl::FrameKind::Launch, "the e
 //===-- Loops
 //------------------------------------------------------------------------------------===//
 
+/// More would be a mistake: each turn that loads run ahead keeps a copy of the tiles.
+static constexpr int64_t kMostStages = 64;
+
 /// Largest value of a loop variable below `stop`.
 static int64_t lastBelow(const Value &stop) { return stop.high == kHigh ? kHigh : stop.high - 1; }
 
@@ -91,7 +95,7 @@ Value KernelBuilder::beginFor(const Value &start, const Value &stop, const Value
   Impl &b = *impl;
   auto constantStep = constantInteger(step);
   if (constantStep && *constantStep == 0)
-    fail("a loop with step 0 would not end");
+    fail("E0505: a loop with step 0 would not end");
   bool backward = constantStep && *constantStep < 0;
   Value from = start, to = stop, by = step;
   if (backward) { // count upward and compute the variable
@@ -104,6 +108,9 @@ Value KernelBuilder::beginFor(const Value &start, const Value &stop, const Value
               high = b.toIndex(to, "the end of a loop"),
               width = b.toIndex(by, "the step of a loop");
   auto op = b.builder.create<scf::ForOp>(b.location, low, high, width);
+  if (stages < 0 || stages > kMostStages)
+    fail("E0124: num_stages is " + llvm::Twine(stages) + "; allowed are 0 to " +
+         llvm::Twine(kMostStages) + ", the turns that loads may run ahead");
   if (stages > 0)
     op->setAttr(tile::kNumStagesAttr, b.builder.getI64IntegerAttr(stages));
   b.pushFrame(Impl::FrameKind::For, op, op.getBody());
@@ -119,13 +126,14 @@ void KernelBuilder::endFor() { impl->popFrame(Impl::FrameKind::For, "the end of 
 void KernelBuilder::Impl::refuseInThreads(StringRef what) const {
   for (const Frame &frame : frames)
     if (frame.isThreads)
-      fail(what + " after T.thread_binding or T.get_thread_binding: what follows is code for one "
-                  "thread, which works on single elements; put work on tiles before it");
+      fail("E0509: " + what +
+           " after T.thread_binding or T.get_thread_binding: what follows is code for one "
+           "thread, which works on single elements; put work on tiles before it");
 }
 
 std::vector<Value> KernelBuilder::beginThreads(const std::vector<Value> &extents) {
   if (impl->insideParallel())
-    fail("the number of a thread is asked for inside T.Parallel; use its loop variable");
+    fail("E0509: the number of a thread is asked for inside T.Parallel; use its loop variable");
   std::vector<Value> ids = beginParallel(extents);
   impl->frames.back().isThreads = true;
   return ids;
@@ -159,7 +167,7 @@ std::vector<Value> KernelBuilder::beginParallel(const std::vector<Value> &extent
   for (auto [dim, extent] : llvm::enumerate(extents)) {
     auto constant = constantInteger(extent);
     if (constant && *constant < 0)
-      fail("extent " + llvm::Twine(dim) + " of T.Parallel is " + llvm::Twine(*constant) +
+      fail("E0506: extent " + llvm::Twine(dim) + " of T.Parallel is " + llvm::Twine(*constant) +
            "; it must be 0 or more");
     sizes.push_back(b.toIndex(extent, "extent " + llvm::Twine(dim) + " of T.Parallel"));
   }
@@ -213,7 +221,7 @@ std::pair<std::vector<Value>, std::vector<int64_t>> KernelBuilder::parallelLanes
     for (size_t dim = 0; dim < frame.lanes.size(); ++dim) {
       if (frame.extents[dim].high >= (int64_t(1) << 24))
         fail(
-            "T.alloc_var inside T.Parallel whose extent " + llvm::Twine(dim) +
+            "E0507: T.alloc_var inside T.Parallel whose extent " + llvm::Twine(dim) +
             " is known only at run time; allocate before the loop, or bound the extent with T.min");
       lanes.push_back(frame.lanes[dim]);
       extents.push_back(std::max<int64_t>(frame.extents[dim].high, 1));
@@ -259,7 +267,8 @@ void KernelBuilder::beginWhile() {
   Impl &b = *impl;
   b.requireLaunch("`while` stands");
   if (b.insideParallel())
-    fail("`while` inside T.Parallel is not supported; use a loop with a fixed number of steps and "
+    fail("E0508: `while` inside T.Parallel is not supported; use a loop with a fixed number of "
+         "steps and "
          "an `if`");
   auto op = b.builder.create<scf::WhileOp>(b.location, TypeRange{}, ValueRange{});
   Block *before = &op.getBefore().emplaceBlock();
@@ -270,7 +279,7 @@ void KernelBuilder::beginWhile() {
 void KernelBuilder::whileCondition(const Value &condition) {
   Impl &b = *impl;
   if (b.frames.empty() || b.frames.back().kind != Impl::FrameKind::While)
-    fail("a `while` condition outside `while`");
+    fail("E0799: a `while` condition outside `while`");
   b.builder.create<scf::ConditionOp>(b.location, b.toCondition(condition), ValueRange{});
   auto op = cast<scf::WhileOp>(b.frames.back().op);
   b.frames.back().kind = Impl::FrameKind::WhileBody;

@@ -37,8 +37,10 @@ Pipe parsePipe(const std::string &name) {
                          .Cases("PIPE_MTE4", "PIPE_MTE5", "PIPE_V2", true)
                          .Cases("VIRTUAL_PIPE_MTE2_L1A", "VIRTUAL_PIPE_MTE2_L1B", true)
                          .Default(false);
-  fail((isElsewhere ? "the cores of the simulated chips have no pipe '" : "unknown pipe '") + name +
-       "'; allowed are " + kPipes);
+  fail("E0601: " +
+       llvm::Twine(isElsewhere ? "the cores of the simulated chips have no pipe '"
+                               : "unknown pipe '") +
+       name + "'; allowed are " + kPipes);
 }
 
 /// The kind of core that has this pipe; null where both have one.
@@ -76,19 +78,19 @@ void KernelBuilder::beginScope(const std::string &name) {
   Impl &b = *impl;
   b.requireLaunch("T.Scope stands");
   if (name != "Cube" && name != "Vector")
-    fail("T.Scope(\"" + name + "\"): allowed are \"Cube\" and \"Vector\"");
+    fail("E0602: T.Scope(\"" + name + "\"): allowed are \"Cube\" and \"Vector\"");
   Core core = name == "Cube" ? Core::AIC : Core::AIV;
   if (!b.placing.scopes.empty() && b.placing.scopes.back() != core)
-    fail("T.Scope(\"" + name + "\") inside T.Scope(\"" + textOf(b.placing.scopes.back()) +
+    fail("E0602: T.Scope(\"" + name + "\") inside T.Scope(\"" + textOf(b.placing.scopes.back()) +
          "\"): a statement runs on one kind of core; close the other scope first");
   if (b.insideParallel())
-    fail("T.Scope inside T.Parallel; put the loop into the scope");
+    fail("E0602: T.Scope inside T.Parallel; put the loop into the scope");
   b.placing.scopes.push_back(core);
 }
 
 void KernelBuilder::endScope() {
   if (impl->placing.scopes.empty())
-    fail("the end of T.Scope does not match the block that is open here");
+    fail("E0799: the end of T.Scope does not match the block that is open here");
   impl->placing.scopes.pop_back();
 }
 
@@ -109,7 +111,7 @@ std::optional<Core> KernelBuilder::Impl::coreOfSync(llvm::ArrayRef<Pipe> pipes,
   for (Pipe pipe : pipes) {
     std::optional<Core> wanted = coreOf(pipe);
     if (wanted && core && *wanted != *core)
-      fail(what + ": " + textOf(pipe) + " is a pipe of the " +
+      fail("E0602: " + what + ": " + textOf(pipe) + " is a pipe of the " +
            (*wanted == Core::AIC ? "cube" : "vector") + " core, " +
            (placing.scopes.empty()
                 ? "the other pipe is not"
@@ -128,10 +130,11 @@ mlir::Operation *KernelBuilder::Impl::place(mlir::Operation *op, Core core) {
 mlir::Value KernelBuilder::Impl::eventId(const Value &id, const llvm::Twine &what) {
   requireLaunch(what + " stands");
   if (insideParallel())
-    fail(what + " inside T.Parallel, which is one step of one pipe; put it before or behind");
+    fail("E0608: " + what +
+         " inside T.Parallel, which is one step of one pipe; put it before or behind");
   auto constant = constantInteger(id);
   if (constant && *constant < 0)
-    fail(what + ": event " + llvm::Twine(*constant) + "; events are numbered from 0");
+    fail("E0604: " + what + ": event " + llvm::Twine(*constant) + "; events are numbered from 0");
   return toIndex(id, "the event of " + what);
 }
 
@@ -141,13 +144,13 @@ void KernelBuilder::setFlag(const std::string &source, const std::string &target
   std::string what = isWait ? "T.wait_flag" : "T.set_flag";
   Pipe from = parsePipe(source), to = parsePipe(target);
   if (from == Pipe::All || to == Pipe::All || from == to)
-    fail(what + " orders two different pipes, found " + textOf(from) + " and " + textOf(to) +
-         "; use T.pipe_barrier for one pipe or all");
+    fail("E0603: " + what + " orders two different pipes, found " + textOf(from) + " and " +
+         textOf(to) + "; use T.pipe_barrier for one pipe or all");
   std::optional<Core> core = b.coreOfSync({from, to}, what);
   if (!core && (from == Pipe::MTE3 || to == Pipe::MTE3))
     core = Core::AIV;
   if (!core)
-    fail(what + ": both kinds of core have " + textOf(from) + " and " + textOf(to) +
+    fail("E0602: " + what + ": both kinds of core have " + textOf(from) + " and " + textOf(to) +
          "; put it inside T.Scope(\"Cube\") or T.Scope(\"Vector\")");
   mlir::Value event = b.eventId(id, what);
   Operation *op =
@@ -169,12 +172,12 @@ void KernelBuilder::blockSync(const std::string &pipe, const Value &id, bool isW
   std::string what = isWait ? "T.sync_block_wait" : "T.sync_block_set";
   Pipe name = parsePipe(pipe);
   if (name == Pipe::All)
-    fail(what + " belongs to one pipe, found PIPE_ALL; name the pipe with T.rs");
+    fail("E0603: " + what + " belongs to one pipe, found PIPE_ALL; name the pipe with T.rs");
   std::optional<Core> core = b.coreOfSync({name}, what);
   if (!core && name == Pipe::MTE3)
     core = Core::AIV;
   if (!core)
-    fail(what + ": both kinds of core have " + textOf(name) +
+    fail("E0602: " + what + ": both kinds of core have " + textOf(name) +
          "; put it inside T.Scope(\"Cube\") or T.Scope(\"Vector\")");
   mlir::Value event = b.eventId(id, what);
   Operation *op = isWait

@@ -65,11 +65,12 @@ void KernelBuilder::im2col(const Buffer &image, const Buffer &tile, const Value 
   Impl &b = *impl;
   b.requireLaunch("T.im2col stands");
   if (image.shape.size() != 4 || b.scopeOf(image) != tile::Scope::Global)
-    fail("T.im2col: the image is " + b.describe(image) + "; a tensor (N, H, W, C) is needed");
+    fail("E0461: T.im2col: the image is " + b.describe(image) +
+         "; a tensor (N, H, W, C) is needed");
   if (tile.shape.size() != 2 || b.scopeOf(tile) == tile::Scope::Global)
-    fail("T.im2col: " + b.describe(tile) + " must be a tile of two dimensions");
+    fail("E0461: T.im2col: " + b.describe(tile) + " must be a tile of two dimensions");
   if (window[0] < 1 || window[1] < 1 || window[2] < 1 || window[3] < 0)
-    fail("T.im2col: kernel, stride and dilation are 1 or more and padding is 0 or more");
+    fail("E0461: T.im2col: kernel, stride and dilation are 1 or more and padding is 0 or more");
   Patches patches(b, image, window);
   Value zero = Value::number(int64_t(0)), one = Value::number(int64_t(1));
   Value rows = Value::number(tile.shape[0]), columns = Value::number(tile.shape[1]);

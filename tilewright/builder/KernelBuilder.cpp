@@ -84,7 +84,7 @@ static AffineExpr affineOf(MLIRContext *context, const SizeTokens &tokens,
     else if (token == "ceildiv")
       left = left.ceilDiv(right);
     else
-      fail("the shape of tensor " + tensor + " uses " + token +
+      fail("E0301: the shape of tensor " + tensor + " uses " + token +
            " of symbolic sizes; allowed in shapes are +, -, *, //, % and T.ceildiv");
     stack.back() = left;
   }
@@ -96,7 +96,7 @@ Buffer KernelBuilder::addTensor(const std::string &name, DType type,
                                 const std::string &element) {
   Impl &b = *impl;
   if (shape.empty() || shape.size() > 8)
-    fail("tensor " + name + " has " + llvm::Twine(shape.size()) +
+    fail("E0301: tensor " + name + " has " + llvm::Twine(shape.size()) +
          " dimensions; allowed are 1 to 8");
   SmallVector<int64_t> sizes;
   SmallVector<AffineExpr> dims;
@@ -105,7 +105,7 @@ Buffer KernelBuilder::addTensor(const std::string &name, DType type,
     AffineExpr expr = affineOf(b.context.get(), tokens, b.symbols, name);
     auto constant = dyn_cast<AffineConstantExpr>(expr);
     if (constant && constant.getValue() < 0)
-      fail("dimension " + llvm::Twine(dims.size()) + " of tensor " + name + " is " +
+      fail("E0301: dimension " + llvm::Twine(dims.size()) + " of tensor " + name + " is " +
            llvm::Twine(constant.getValue()) + "; sizes are 0 or more");
     sizes.push_back(constant ? constant.getValue() : ShapedType::kDynamic);
     dims.push_back(expr);
@@ -140,7 +140,7 @@ Buffer KernelBuilder::addAlias(const std::string &name, DType type,
                                const std::vector<SizeTokens> &shape, const Buffer &tensor) {
   Impl &b = *impl;
   if (b.scopeOf(tensor) != tile::Scope::Global)
-    fail("a view of " + b.describe(tensor) +
+    fail("E0310: a view of " + b.describe(tensor) +
          ": only tensors in global memory have views like this");
   auto argument = cast<BlockArgument>(b.raw(tensor));
   unsigned base = argument.getArgNumber();
@@ -204,10 +204,10 @@ Buffer KernelBuilder::Impl::alloc(StringRef name, DType type, ArrayRef<int64_t> 
     if (frame.kind == FrameKind::Launch)
       launch = frame.op;
   if (insideParallel() && user && !perLane)
-    fail("T." + name + " inside T.Parallel; allocate before the loop");
+    fail("E0317: T." + name + " inside T.Parallel; allocate before the loop");
   for (auto [dim, size] : llvm::enumerate(shape))
     if (size <= 0)
-      fail("T." + name + ": dimension " + llvm::Twine(dim) + " of the tile is " +
+      fail("E0303: T." + name + ": dimension " + llvm::Twine(dim) + " of the tile is " +
            llvm::Twine(size) + "; sizes of tiles are 1 or more");
   OpBuilder::InsertionGuard guard(builder);
   if (lastAlloc)
@@ -232,7 +232,7 @@ Buffer KernelBuilder::alloc(const std::string &name, DType type, const std::vect
                             const std::string &scope) {
   auto found = tile::symbolizeScope(scope);
   if (!found || *found == tile::Scope::Global || *found == tile::Scope::Workspace)
-    fail("T." + name + ": unknown place '" + scope + "'");
+    fail("E0304: T." + name + ": unknown place '" + scope + "'");
   return impl->alloc(name, type, shape, *found, /*user=*/true);
 }
 
@@ -273,7 +273,8 @@ std::string KernelBuilder::nameOf(const Buffer &buffer) const { return impl->nam
 
 void KernelBuilder::setPad(const Buffer &buffer, const Value &value) {
   if (!value.isConstant())
-    fail("T.annotate_safe_value of " + impl->nameOf(buffer) + ": the value must be a number");
+    fail("E0315: T.annotate_safe_value of " + impl->nameOf(buffer) +
+         ": the value must be a number");
   impl->pads[impl->raw(buffer)] =
       isFloat(value.dtype) ? value.real : static_cast<double>(value.integer);
 }
@@ -285,8 +286,8 @@ std::vector<Value> KernelBuilder::elementIndices(const Buffer &buffer,
                                                  const std::vector<Value> &indices) {
   Impl &b = *impl;
   if (indices.size() != buffer.shape.size())
-    fail(b.describe(buffer) + " has " + llvm::Twine(buffer.shape.size()) + " dimensions, found " +
-         llvm::Twine(indices.size()) + " indices");
+    fail("E0305: " + b.describe(buffer) + " has " + llvm::Twine(buffer.shape.size()) +
+         " dimensions, found " + llvm::Twine(indices.size()) + " indices");
   std::vector<Value> result = indices;
   for (size_t dim = 0; dim < result.size(); ++dim) {
     if (isFloat(result[dim].dtype) && !constantInteger(result[dim]))
@@ -309,7 +310,7 @@ static bool provablyInside(KernelBuilder::Impl &b, const Buffer &buffer,
     int64_t extent = buffer.shape[dim];
     auto constant = constantInteger(indices[dim]);
     if (constant && extent >= 0 && (*constant < 0 || *constant >= extent))
-      fail("index " + llvm::Twine(*constant) + " is outside dimension " + llvm::Twine(dim) +
+      fail("E0306: index " + llvm::Twine(*constant) + " is outside dimension " + llvm::Twine(dim) +
            " of " + b.describe(buffer) + "; allowed are 0 to " + llvm::Twine(extent - 1));
     inside &= extent >= 0 && indices[dim].low >= 0 && indices[dim].high < extent;
   }
@@ -369,7 +370,7 @@ void KernelBuilder::Impl::verify(Operation *op) {
     return;
   StringRef text = message;
   text.consume_front("'" + op->getName().getStringRef().str() + "' op ");
-  fail(text.empty() ? "the kernel could not be built" : text);
+  fail("E0700: " + (text.empty() ? "the kernel could not be built" : text));
 }
 
 /// Two names of one memory have no order between them, so within a launch one of them does all when
@@ -397,7 +398,7 @@ static void checkAliases(func::FuncOp function) {
     });
     for (auto &[base, found] : uses)
       if (found.written && found.names.size() > 1)
-        fail("'" + tile::nameOf(found.names[0]) + "' and '" + tile::nameOf(found.names[1]) +
+        fail("E0126: '" + tile::nameOf(found.names[0]) + "' and '" + tile::nameOf(found.names[1]) +
              "' are views of one tensor, and this launch writes it; use one of them throughout");
   });
 }
@@ -421,9 +422,10 @@ std::string textOf(const ModuleHandle &handle) {
 std::unique_ptr<ModuleHandle> KernelBuilder::finish() {
   Impl &b = *impl;
   if (b.finished)
-    fail("the kernel was finished already");
+    fail("E0799: the kernel was finished already");
   if (!b.frames.empty())
-    fail("the kernel ends inside an open block: a `with`, `for`, `if` or `while` was not closed");
+    fail("E0799: the kernel ends inside an open block: a `with`, `for`, `if` or `while` was not "
+         "closed");
   b.finished = true;
   b.builder.create<func::ReturnOp>(b.location);
   eraseUnused(b.function);

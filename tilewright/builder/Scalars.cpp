@@ -149,13 +149,13 @@ DType KernelBuilder::Impl::commonType(const Value &left, const Value &right) {
 Value KernelBuilder::Impl::binary(StringRef function, const Value &left, const Value &right) {
   Kind kind = kindOf(function);
   if (kind == Kind::Unknown)
-    fail("unknown function '" + function + "'");
+    fail("E0799: unknown function '" + function + "'");
   if (kind == Kind::Compare)
     return compare(function, left, right);
   DType type = commonType(left, right);
   bool bits = kind == Kind::And || kind == Kind::Or || kind == Kind::Xor;
   if (bits && isFloat(type))
-    fail("bitwise " + function + " of a " + llvm::StringRef(builder::nameOf(left.dtype)) +
+    fail("E0204: bitwise " + function + " of a " + llvm::StringRef(builder::nameOf(left.dtype)) +
          " and a " + llvm::StringRef(builder::nameOf(right.dtype)) +
          "; integers or conditions are needed: use T.And, T.Or or T.reinterpret");
   if (kind == Kind::Div && !isFloat(type)) // true division of integers
@@ -172,7 +172,7 @@ Value KernelBuilder::Impl::integerBinary(StringRef function, const Value &left, 
   if (right.isConstant() && right.integer == 0 &&
       (kind == Kind::FloorDiv || kind == Kind::FloorMod || kind == Kind::TruncDiv ||
        kind == Kind::TruncMod || kind == Kind::CeilDiv))
-    fail("division by the constant 0");
+    fail("E0205: division by the constant 0");
   if (kind == Kind::CeilDiv) { // (a + b - 1) // b
     Value one = Value::number(int64_t(1));
     return binary("floordiv", binary("add", left, binary("sub", right, one)), right);
@@ -250,13 +250,20 @@ Value KernelBuilder::Impl::integerBinary(StringRef function, const Value &left, 
     result = builder.createOrFold<math::IPowIOp>(loc, convert(left, type), convert(right, type));
     break;
   default:
-    fail("function '" + function + "' is not defined on integers");
+    fail("E0204: function '" + function + "' is not defined on integers");
   }
   Operation *op = result.getDefiningOp();
   if (!right.isConstant() && isa_and_nonnull<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp,
                                              arith::RemSIOp, arith::RemUIOp>(op))
     faulting.insert(op);
   return wrap(result, type, low, high);
+}
+
+/// A constant NaN. The folder of maxnumf and minnumf lets it win, where the operation lets the
+/// number.
+static bool isNaN(mlir::Value value) {
+  FloatAttr constant;
+  return matchPattern(value, m_Constant(&constant)) && constant.getValue().isNaN();
 }
 
 Value KernelBuilder::Impl::floatBinary(StringRef function, const Value &left, const Value &right,
@@ -311,10 +318,10 @@ Value KernelBuilder::Impl::floatBinary(StringRef function, const Value &left, co
     result = builder.createOrFold<arith::MinimumFOp>(loc, a, b);
     break;
   case Kind::MaxNum:
-    result = builder.createOrFold<arith::MaxNumFOp>(loc, a, b);
+    result = isNaN(a) ? b : isNaN(b) ? a : builder.createOrFold<arith::MaxNumFOp>(loc, a, b);
     break;
   case Kind::MinNum:
-    result = builder.createOrFold<arith::MinNumFOp>(loc, a, b);
+    result = isNaN(a) ? b : isNaN(b) ? a : builder.createOrFold<arith::MinNumFOp>(loc, a, b);
     break;
   case Kind::Pow:
     result = builder.createOrFold<math::PowFOp>(loc, a, b);
@@ -324,7 +331,8 @@ Value KernelBuilder::Impl::floatBinary(StringRef function, const Value &left, co
         builder.createOrFold<math::CeilOp>(loc, builder.createOrFold<arith::DivFOp>(loc, a, b));
     break;
   default:
-    fail("function '" + function + "' is not defined on " + llvm::StringRef(builder::nameOf(type)) +
+    fail("E0204: function '" + function + "' is not defined on " +
+         llvm::StringRef(builder::nameOf(type)) +
          "; convert to an integer type first, for example T.cast(x, \"int32\")");
   }
   return wrap(result, type);
@@ -391,7 +399,7 @@ Value KernelBuilder::Impl::unary(StringRef function, const Value &operand) {
   DType type = operand.dtype;
   if (function == "not") {
     if (isFloat(type))
-      fail("`~` or T.Not of a " + llvm::StringRef(builder::nameOf(type)) +
+      fail("E0204: `~` or T.Not of a " + llvm::StringRef(builder::nameOf(type)) +
            "; an integer or a condition is needed");
     Value ones =
         type == DType::Bool ? Value::typed(int64_t(1), type) : Value::typed(int64_t(-1), type);
@@ -444,7 +452,7 @@ Value KernelBuilder::Impl::unary(StringRef function, const Value &operand) {
     Value sum = binary("add", Value::number(1.0), unary("exp", unary("neg", wide)));
     return cast(binary("div", Value::number(1.0), sum), type);
   }
-  fail("unknown function '" + function + "'");
+  fail("E0799: unknown function '" + function + "'");
 }
 
 //===-- Selection
@@ -568,7 +576,7 @@ Value KernelBuilder::select(const Value &condition, const Value &then, const Val
 
 Value KernelBuilder::bitcast(const Value &value, DType type) {
   if (bitsOf(value.dtype) != bitsOf(type))
-    fail("T.reinterpret from " + llvm::StringRef(builder::nameOf(value.dtype)) + " to " +
+    fail("E0208: T.reinterpret from " + llvm::StringRef(builder::nameOf(value.dtype)) + " to " +
          llvm::StringRef(builder::nameOf(type)) + ": both types need the same number of bits");
   mlir::Value from = impl->convert(value, value.dtype);
   return impl->wrap(

@@ -47,17 +47,17 @@ void KernelBuilder::reduce(const std::string &kindName, const Operand &src, cons
   b.requireLaunch("a reduction stands");
   auto kind = symbolizeReduceKind(kindName);
   if (!kind)
-    fail("unknown reduction '" + kindName + "'");
+    fail("E0421: unknown reduction '" + kindName + "'");
   std::string what = "T.reduce_" + kindName;
   if (src.kind == Operand::Kind::Corner && size.empty())
-    fail(what + ": the source is a single element of " + b.describe(src.buffer) +
+    fail("E0424: " + what + ": the source is a single element of " + b.describe(src.buffer) +
          "; give a tile, a slice, or size");
   ResolvedBox from = size.empty() ? b.resolve(src, what) : b.sized(src, size, what);
   b.checkInside(from, what);
   int64_t rank = static_cast<int64_t>(from.sizes.size());
   for (int64_t &dim : dims) {
     if (dim < -rank || dim >= rank)
-      fail(what + ": dimension " + llvm::Twine(dim) + " of " + b.describe(src.buffer) +
+      fail("E0422: " + what + ": dimension " + llvm::Twine(dim) + " of " + b.describe(src.buffer) +
            "; allowed are " + llvm::Twine(-rank) + " to " + llvm::Twine(rank - 1));
     dim = dim < 0 ? dim + rank : dim;
   }
@@ -81,7 +81,7 @@ void KernelBuilder::reduce(const std::string &kindName, const Operand &src, cons
       if (auto constant = constantInteger(extent); constant && *constant != 1)
         want.push_back(*constant);
     if (have != want)
-      fail(what + ": the destination " + b.describe(dst.buffer) + " must have sizes " +
+      fail("E0423: " + what + ": the destination " + b.describe(dst.buffer) + " must have sizes " +
            text(dropped) + " or " + text(keptAsOne) + " to hold " + b.describe(src.buffer) +
            " reduced along dimension " + llvm::Twine(dims.front()));
   }
@@ -89,7 +89,7 @@ void KernelBuilder::reduce(const std::string &kindName, const Operand &src, cons
   b.checkInside(to, what);
   for (const ResolvedBox *box : {&from, &to})
     if (b.scopeOf(box->buffer) == tile::Scope::Global)
-      fail(what + ": " + b.describe(box->buffer) +
+      fail("E0406: " + what + ": " + b.describe(box->buffer) +
            " is in global memory; copy it into a tile first");
   b.noteBoxOp();
   auto operands = b.operands({to, from});
@@ -105,7 +105,7 @@ void KernelBuilder::scan(const std::string &kindName, const Operand &src, const 
   std::string what = kindName == "sum" ? "T.cumsum" : "T.cummax";
   int64_t rank = static_cast<int64_t>(src.buffer.shape.size());
   if (dim < -rank || dim >= rank)
-    fail(what + ": dimension " + llvm::Twine(dim) + " of " + b.describe(src.buffer) +
+    fail("E0422: " + what + ": dimension " + llvm::Twine(dim) + " of " + b.describe(src.buffer) +
          "; allowed are " + llvm::Twine(-rank) + " to " + llvm::Twine(rank - 1));
   auto [from, to] = b.match(src, dst, {}, what);
   b.noteBoxOp();
@@ -223,10 +223,10 @@ Buffer KernelBuilder::bitcastTile(const Operand &src, DType type) {
   ResolvedBox box = b.resolve(src, "T.vbitcast");
   b.checkInside(box, "T.vbitcast");
   if (b.scopeOf(box.buffer) == tile::Scope::Global)
-    fail("T.vbitcast: " + b.describe(box.buffer) +
+    fail("E0406: T.vbitcast: " + b.describe(box.buffer) +
          " is in global memory; copy it into a tile first");
   if (bitsOf(type) != bitsOf(box.buffer.dtype))
-    fail("T.vbitcast: " + b.describe(box.buffer) + " has elements of " +
+    fail("E0208: T.vbitcast: " + b.describe(box.buffer) + " has elements of " +
          llvm::Twine(bitsOf(box.buffer.dtype)) + " bits, " + named(type) + " has " +
          llvm::Twine(bitsOf(type)) + "; both need the same number");
   b.noteBoxOp();
@@ -241,10 +241,10 @@ void KernelBuilder::elementwise(const std::string &function, const std::vector<S
   b.requireLaunch(what + " stands");
   auto fn = symbolizeFn(function);
   if (!fn)
-    fail("unknown tile operation '" + what + "'");
+    fail("E0799: unknown tile operation '" + what + "'");
   auto round = rounding.empty() ? std::optional<Round>(Round::Rint) : symbolizeRound(rounding);
   if (!round)
-    fail(what + ": unknown rounding mode '" + rounding + "'");
+    fail("E0207: " + what + ": unknown rounding mode '" + rounding + "'");
   if (*fn == Fn::Cast)
     checkRounding(dst.buffer.dtype, rounding);
 
@@ -266,7 +266,7 @@ void KernelBuilder::elementwise(const std::string &function, const std::vector<S
     if (part.box) {
       b.checkInside(*part.box, what);
       if (b.scopeOf(part.box->buffer) == tile::Scope::Global)
-        fail(what + ": " + b.describe(part.box->buffer) +
+        fail("E0406: " + what + ": " + b.describe(part.box->buffer) +
              " is in global memory; copy it into a tile first");
       if (part.box->sizes.size() > best) {
         best = part.box->sizes.size();
@@ -284,7 +284,7 @@ void KernelBuilder::elementwise(const std::string &function, const std::vector<S
     to = size.empty() ? b.resolve(dst, what) : b.sized(dst, size, what);
   b.checkInside(to, what);
   if (b.scopeOf(to.buffer) == tile::Scope::Global)
-    fail(what + ": " + b.describe(to.buffer) +
+    fail("E0406: " + what + ": " + b.describe(to.buffer) +
          " is in global memory; use a tile and T.copy it out");
 
   // Element types: comparisons and the condition of select are bool, everything else takes the
@@ -293,7 +293,7 @@ void KernelBuilder::elementwise(const std::string &function, const std::vector<S
   DType type = to.buffer.dtype;
   if (comparison) {
     if (type != DType::Bool)
-      fail("T.vcmp: the destination " + b.describe(to.buffer) + " must be a bool tile");
+      fail("E0432: T.vcmp: the destination " + b.describe(to.buffer) + " must be a bool tile");
     bool first = true;
     for (const Part &part : parts)
       if (part.box) {
@@ -308,7 +308,7 @@ void KernelBuilder::elementwise(const std::string &function, const std::vector<S
       parts[0].box->buffer.dtype == type) {
     fn = symbolizeFn(rounding);
     if (!fn)
-      fail(what + ": round_mode '" + rounding + "' between tiles of " + named(type) +
+      fail("E0207: " + what + ": round_mode '" + rounding + "' between tiles of " + named(type) +
            "; values of one type round to integers by rint, round, floor, ceil or trunc");
   }
   int64_t scalarAt = -1;
@@ -331,7 +331,7 @@ void KernelBuilder::elementwise(const std::string &function, const std::vector<S
                                      b.convert(part.scalar, wanted));
     }
     if (condition && part.box->buffer.dtype != DType::Bool)
-      fail("T.vselect: the condition " + b.describe(part.box->buffer) +
+      fail("E0432: T.vselect: the condition " + b.describe(part.box->buffer) +
            " must be a bool tile, as T.vcmp makes it");
     if (!conversion && part.box->buffer.dtype != wanted)
       part.box = b.converted(*part.box, wanted);
@@ -339,10 +339,10 @@ void KernelBuilder::elementwise(const std::string &function, const std::vector<S
 
   if (isFloat(type) && (*fn == Fn::Not || *fn == Fn::And || *fn == Fn::Or || *fn == Fn::Xor)) {
     if (*fn != Fn::Not || scalarAt >= 0)
-      fail(what + ": " + b.describe(to.buffer) +
+      fail("E0433: " + what + ": " + b.describe(to.buffer) +
            " holds floats; bit operations need integer or bool tiles");
     if (parts[0].box->sizes.size() != to.sizes.size())
-      fail(what + ": both tiles need the same rank");
+      fail("E0431: " + what + ": both tiles need the same rank");
     b.invertBits(*parts[0].box, to);
     return;
   }
@@ -358,7 +358,7 @@ void KernelBuilder::elementwise(const std::string &function, const std::vector<S
     ResolvedBox &box = *parts[index].box;
     auto map = mapOnto(box.sizes, to.sizes);
     if (!map)
-      fail(what + ": operand " + llvm::Twine(index) + ", " + b.describe(box.buffer) +
+      fail("E0431: " + what + ": operand " + llvm::Twine(index) + ", " + b.describe(box.buffer) +
            " with sizes " + text(box.sizes) + ", does not fit the destination " +
            b.describe(to.buffer) + " with sizes " + text(to.sizes) +
            "; sizes must be equal, or 1 where the operand is repeated");
@@ -383,8 +383,8 @@ void KernelBuilder::iota(const Operand &dst, const Value &start, const std::vect
   b.requireLaunch("T.arange stands");
   ResolvedBox box = b.resolve(dst, "T.arange");
   if (steps.size() != box.sizes.size())
-    fail("T.arange: " + llvm::Twine(steps.size()) + " strides for " + b.describe(dst.buffer) +
-         "; one per dimension is needed");
+    fail("E0445: T.arange: " + llvm::Twine(steps.size()) + " strides for " +
+         b.describe(dst.buffer) + "; one per dimension is needed");
   b.checkInside(box, "T.arange");
   SmallVector<mlir::Value> list;
   for (const Value &step : steps)
@@ -404,14 +404,14 @@ void KernelBuilder::gather(const Operand &src, const Operand &dst, const Operand
   for (const ResolvedBox &box : boxes) {
     b.checkInside(box, "T.gather");
     if (box.sizes.size() != boxes[0].sizes.size())
-      fail("T.gather: " + b.describe(box.buffer) + " and " + b.describe(dst.buffer) +
+      fail("E0441: T.gather: " + b.describe(box.buffer) + " and " + b.describe(dst.buffer) +
            " must have the same number of dimensions");
   }
   if (text(boxes[0].sizes) != text(boxes[2].sizes))
-    fail("T.gather: indices of sizes " + text(boxes[2].sizes) + " for a destination of sizes " +
-         text(boxes[0].sizes) + "; they must be equal");
+    fail("E0441: T.gather: indices of sizes " + text(boxes[2].sizes) +
+         " for a destination of sizes " + text(boxes[0].sizes) + "; they must be equal");
   if (isFloat(indices.buffer.dtype))
-    fail("T.gather: the indices " + b.describe(indices.buffer) + " must be integers");
+    fail("E0441: T.gather: the indices " + b.describe(indices.buffer) + " must be integers");
   b.noteBoxOp();
   auto operands = b.operands(boxes);
   b.verify(b.builder.create<tile::GatherOp>(b.location, operands.buffers, operands.offsets,
@@ -430,7 +430,7 @@ void KernelBuilder::transpose(const Operand &src, const Operand &dst,
   for (size_t dim = 0; valid && dim < rank; ++dim)
     valid = sorted[dim] == static_cast<int64_t>(dim);
   if (!valid)
-    fail("T.transpose of " + b.describe(src.buffer) + " into " + b.describe(dst.buffer) +
+    fail("E0442: T.transpose of " + b.describe(src.buffer) + " into " + b.describe(dst.buffer) +
          ": the permutation must name each of the source's dimensions once, and both need the same "
          "rank");
   SmallVector<SmallVector<int64_t>> maps(2);
@@ -441,7 +441,7 @@ void KernelBuilder::transpose(const Operand &src, const Operand &dst,
     auto have = constantInteger(to.sizes[dim]),
          want = constantInteger(from.sizes[permutation[dim]]);
     if (have && want && *have != *want)
-      fail("T.transpose: dimension " + llvm::Twine(dim) + " of " + b.describe(dst.buffer) +
+      fail("E0442: T.transpose: dimension " + llvm::Twine(dim) + " of " + b.describe(dst.buffer) +
            " must have size " + llvm::Twine(*want) + ", that of dimension " +
            llvm::Twine(permutation[dim]) + " of " + b.describe(src.buffer));
   }
@@ -467,7 +467,7 @@ void KernelBuilder::reshape(const Operand &src, const Operand &dst) {
     for (const Value &size : box.sizes) {
       auto constant = constantInteger(size);
       if (!constant)
-        fail("T.reshape: " + b.describe(box.buffer) +
+        fail("E0443: T.reshape: " + b.describe(box.buffer) +
              " has a run-time extent; sizes known at compile time are needed");
       product *= *constant;
     }
@@ -475,8 +475,9 @@ void KernelBuilder::reshape(const Operand &src, const Operand &dst) {
   };
   int64_t have = count(to), want = count(from);
   if (have != want)
-    fail("T.reshape: " + b.describe(src.buffer) + " holds " + llvm::Twine(want) + " elements, " +
-         b.describe(dst.buffer) + " holds " + llvm::Twine(have) + "; they must be equal");
+    fail("E0443: T.reshape: " + b.describe(src.buffer) + " holds " + llvm::Twine(want) +
+         " elements, " + b.describe(dst.buffer) + " holds " + llvm::Twine(have) +
+         "; they must be equal");
   std::vector<Value> lanes = beginParallel(to.sizes);
   Value flat = flatten(b, to, lanes);
   std::vector<Value> source(from.sizes.size()), target;
@@ -497,14 +498,14 @@ void KernelBuilder::concat(const std::vector<Operand> &sources, const Operand &d
   ResolvedBox to = b.resolve(dst, "T.concat");
   int64_t rank = static_cast<int64_t>(to.sizes.size());
   if (dim < -rank || dim >= rank)
-    fail("T.concat: dimension " + llvm::Twine(dim) + " of " + b.describe(dst.buffer) +
+    fail("E0422: T.concat: dimension " + llvm::Twine(dim) + " of " + b.describe(dst.buffer) +
          "; allowed are " + llvm::Twine(-rank) + " to " + llvm::Twine(rank - 1));
   dim = dim < 0 ? dim + rank : dim;
   Value at = to.offsets[dim];
   for (const Operand &source : sources) {
     ResolvedBox from = b.resolve(source, "T.concat");
     if (static_cast<int64_t>(from.sizes.size()) != rank)
-      fail("T.concat: " + b.describe(source.buffer) + " and " + b.describe(dst.buffer) +
+      fail("E0444: T.concat: " + b.describe(source.buffer) + " and " + b.describe(dst.buffer) +
            " must have the same number of dimensions");
     Operand part = dst;
     part.kind = Operand::Kind::Region;
@@ -523,7 +524,7 @@ void KernelBuilder::flip(const Operand &src, const Operand &dst, int64_t axis) {
   auto [from, to] = b.match(src, dst, {}, "T.flip");
   int64_t rank = static_cast<int64_t>(from.sizes.size());
   if (axis < -rank || axis >= rank || from.sizes.size() != to.sizes.size())
-    fail("T.flip: axis " + llvm::Twine(axis) + " of " + b.describe(src.buffer) + " into " +
+    fail("E0422: T.flip: axis " + llvm::Twine(axis) + " of " + b.describe(src.buffer) + " into " +
          b.describe(dst.buffer) +
          "; both need the same rank and the axis must be one of its dimensions");
   axis = axis < 0 ? axis + rank : axis;

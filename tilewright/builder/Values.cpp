@@ -27,7 +27,7 @@ DType parseDType(std::string_view name) {
   for (size_t index = 0; index < std::size(kNames); ++index)
     if (kNames[index] == name)
       return static_cast<DType>(index);
-  throw BuildError("element type " + std::string(name) +
+  throw BuildError("E0201: element type " + std::string(name) +
                    " is not supported; allowed are bool, int8 to int64, uint8 to uint64, "
                    "float8_e4m3fn, float8_e5m2, float16, bfloat16, float32 and float64");
 }
@@ -218,9 +218,10 @@ static TypedAttr attributeOf(OpBuilder &builder, Type type, const Value &value) 
 /// Handles of another builder point into another context.
 static mlir::Value checked(void *handle, uint64_t owner, uint64_t id, bool finished) {
   if (finished)
-    fail("the kernel was finished already; nothing can be added to it");
+    fail("E0799: the kernel was finished already; nothing can be added to it");
   if (owner != id)
-    fail("a value or buffer of another kernel is used here; create tiles inside the kernel that "
+    fail("E0118: a value or buffer of another kernel is used here; create tiles inside the kernel "
+         "that "
          "uses "
          "them and pass tensors as parameters");
   return mlir::Value::getFromOpaquePointer(handle);
@@ -243,7 +244,8 @@ mlir::Value KernelBuilder::Impl::use(mlir::Value value) {
        region = region->getParentRegion())
     if (region == home)
       return value;
-  fail("a value computed inside an `if`, a loop or another kernel is used after its end, where it "
+  fail("E0118: a value computed inside an `if`, a loop or another kernel is used after its end, "
+       "where it "
        "does not exist; keep it "
        "in a variable made by T.alloc_var before the branch, or compute it again");
 }
@@ -298,7 +300,7 @@ static mlir::Value roundToIntegral(OpBuilder &builder, Location loc, mlir::Value
     return builder.createOrFold<math::CeilOp>(loc, value);
   if (rounding == "trunc")
     return builder.createOrFold<math::TruncOp>(loc, value);
-  fail("rounding mode '" + rounding +
+  fail("E0207: rounding mode '" + rounding +
        "' is not supported for scalars; allowed are rint, round, floor, ceil and trunc");
 }
 
@@ -378,7 +380,7 @@ mlir::Value KernelBuilder::Impl::convert(const Value &value, DType to, bool asIn
 
 mlir::Value KernelBuilder::Impl::toIndex(const Value &value, const llvm::Twine &what) {
   if (isFloat(value.dtype) && !constantInteger(value))
-    fail(what + " is a " + llvm::StringRef(builder::nameOf(value.dtype)) +
+    fail("E0203: " + what + " is a " + llvm::StringRef(builder::nameOf(value.dtype)) +
          (value.isConstant() ? " (" + text(value) + ")" : std::string()) +
          "; an integer is needed: use `//` for division, or T.cast(..., \"int32\")");
   return convert(value, DType::Int64, /*asIndex=*/true);
@@ -398,7 +400,7 @@ mlir::Value KernelBuilder::Impl::toCompute(const Value &value, DType type) {
 
 void checkRounding(DType to, StringRef rounding) {
   if (isFloat(to) && bitsOf(to) == 8 && !rounding.empty() && rounding != "rint")
-    fail("a conversion to " + StringRef(nameOf(to)) + " rounds half to even (rint), found " +
+    fail("E0207: a conversion to " + StringRef(nameOf(to)) + " rounds half to even (rint), found " +
          rounding);
 }
 

@@ -95,7 +95,7 @@ std::string planProblem(const std::vector<to_sim::LaunchProgram> &launches,
       int64_t end = buffer.address + buffer.bytes * std::max(buffer.slots, 1);
       int64_t bytes = sim::spaceBytes(chip, buffer.core, buffer.space);
       if (end > bytes)
-        return "this kernel's memory plan does not fit " + chip.name + ": '" + buffer.name +
+        return "E0913: this kernel's memory plan does not fit " + chip.name + ": '" + buffer.name +
                "' ends at byte " + std::to_string(end) + " of " + sim::nameOf(buffer.space) +
                ", which has " + std::to_string(bytes) + "; compile it for " + chip.name;
     }
@@ -183,8 +183,8 @@ static bool checkIds(ModuleOp module, const machine::Machine &chip) {
       more = std::nullopt;
     if (!more || (id + *more >= 0 && id + *more < count))
       return;
-    op->emitError() << what << " " << id + *more << ": " << chip.name << " has " << count
-                    << " of them, 0 to " << count - 1 << "; choose another number";
+    op->emitError("E0710: the ") << what << " has number " << id + *more << ", but " << chip.name
+                                 << " has 0 to " << count - 1 << "; choose one of these";
     fine = false;
   };
   module.walk([&](Operation *op) {
@@ -273,7 +273,8 @@ static CompileResult compileModule(std::shared_ptr<Shared> shared, OwningOpRef<M
   for (const std::string &name : options.disable)
     if (!llvm::is_contained(switchNames(), name)) {
       result.diagnostics.push_back({Severity::Error,
-                                    "there is no stage '" + name + "' to switch off; there are " +
+                                    "E0815: there is no stage '" + name +
+                                        "' to switch off; there are " +
                                         llvm::join(switchNames(), ", "),
                                     {},
                                     {}});
@@ -428,7 +429,7 @@ RunReport Kernel::Impl::interpret(const std::vector<Argument> &arguments,
   OwningOpRef<ModuleOp> module = moduleAfter(run.stage);
   if (!module) {
     report.ok = false;
-    report.error = "there is no stage '" + run.stage + "' that the interpreter can run";
+    report.error = "E0815: there is no stage '" + run.stage + "' that the interpreter can run";
     return report;
   }
   std::vector<interp::Argument> values;
@@ -474,7 +475,7 @@ RunReport Kernel::Impl::simulate(const std::vector<Argument> &arguments,
   RunReport refused;
   machine::LoadResult other;
   if (options.interpretOnly)
-    refused.error = "kernel " + name + " was compiled for the interpreter alone";
+    refused.error = "E0815: kernel " + name + " was compiled for the interpreter alone";
   if (refused.error.empty() && !run.chip.empty()) {
     refused.error = planProblem(launches, run.chip, other);
   }

@@ -32,13 +32,14 @@ HivmResult Kernel::hivm(const std::string &form) const {
   };
   std::optional<to_hivm::Form> wanted = to_hivm::parseForm(form);
   if (!wanted)
-    return fail("there is no form '" + form + "'; there are flags, planned and plain");
+    return fail("E0909: there is no form '" + form + "'; there are flags, planned and plain");
   if (impl->options.interpretOnly)
-    return fail("kernel " + impl->name + " was compiled for the interpreter alone");
+    return fail("E0815: kernel " + impl->name + " was compiled for the interpreter alone");
   std::string target = hivmTarget();
   if (target.empty())
-    return fail("HIVM text is made for the 910B chips and the A3; this kernel is compiled for " +
-                impl->chip.name);
+    return fail(
+        "E0909: HIVM text is made for the 910B chips and the A3; this kernel is compiled for " +
+        impl->chip.name);
   std::lock_guard<std::mutex> lock(impl->shared->mutex);
   // A kernel from the cache has its IR as text without places: made again, errors have theirs.
   if (!impl->final)

@@ -183,7 +183,7 @@ std::string HostProgram::bind(const std::vector<Argument> &arguments, bool withO
     if (withOutputs || !params[index].output)
       expected.push_back(index);
   if (arguments.size() != expected.size())
-    return "takes " + std::to_string(expected.size()) + " arguments, got " +
+    return "E0801: takes " + std::to_string(expected.size()) + " arguments, got " +
            std::to_string(arguments.size());
 
   std::vector<std::optional<int64_t>> values(symbolNames.size());
@@ -198,12 +198,13 @@ std::string HostProgram::bind(const std::vector<Argument> &arguments, bool withO
       continue;
     }
     if (argument.dtype != parameter.dtype)
-      return "argument '" + parameter.name + "' has dtype " + argument.dtype +
+      return "E0803: argument '" + parameter.name + "' has dtype " + argument.dtype +
              ", the kernel takes " + parameter.dtype + "; convert it, for example with .to(...)";
     if (argument.shape.size() != parameter.shape.size())
-      return "argument '" + parameter.name + "' has " + std::to_string(argument.shape.size()) +
-             " dimensions " + shapeText(argument.shape) + ", the kernel takes " +
-             std::to_string(parameter.shape.size()) + ": " + shapeText(parameter);
+      return "E0804: argument '" + parameter.name + "' has " +
+             std::to_string(argument.shape.size()) + " dimensions " + shapeText(argument.shape) +
+             ", the kernel takes " + std::to_string(parameter.shape.size()) + ": " +
+             shapeText(parameter);
   }
   // Dimensions that are a symbol first, then affine ones, until nothing changes.
   for (bool plain : {true, false})
@@ -235,7 +236,7 @@ std::string HostProgram::bind(const std::vector<Argument> &arguments, bool withO
   }
   for (auto [index, name] : llvm::enumerate(symbolNames)) {
     if (!values[index])
-      return "size '" + name +
+      return "E0804: size '" + name +
              "' follows from no argument; use it as a dimension of an input tensor";
     bound[name] = *values[index];
   }
@@ -255,7 +256,8 @@ HostProgram::outputShapes(const std::map<std::string, int64_t> &bound, std::stri
     for (AffineExpr expr : shape.getResults()) {
       auto value = evaluate(expr, values);
       if (!value || *value < 0) {
-        error = "shape of output '" + parameter.name + "' cannot be found: " + shapeText(parameter);
+        error = "E0808: shape of output '" + parameter.name +
+                "' cannot be found: " + shapeText(parameter);
         return {};
       }
       result.back().push_back(*value);

@@ -87,7 +87,7 @@ std::string dump(ModuleOp module, StringRef directory, unsigned number, StringRe
   std::error_code code;
   llvm::raw_fd_ostream stream(path, code);
   if (code)
-    return "cannot write " + path.str().str() + ": " + code.message();
+    return "E0914: cannot write " + path.str().str() + ": " + code.message();
   stream << printModule(module);
   return "";
 }
@@ -104,7 +104,7 @@ std::string driver::runStages(ModuleOp module, const passes::PipelineOptions &op
                               const std::string &dumpDir, DiagnosticCollector &collector) {
   if (!dumpDir.empty())
     if (std::error_code code = llvm::sys::fs::create_directories(dumpDir)) {
-      collector.fail("cannot create the directory " + dumpDir + ": " + code.message());
+      collector.fail("E0914: cannot create the directory " + dumpDir + ": " + code.message());
       return "tile";
     }
   unsigned number = 0;
@@ -119,7 +119,7 @@ std::string driver::runStages(ModuleOp module, const passes::PipelineOptions &op
   for (const passes::Stage &stage : passes::stagesFor(options)) {
     if (failed(runStage(module, stage))) {
       if (!collector.sawError())
-        collector.fail("the stage " + stage.name +
+        collector.fail("E0799: the stage " + stage.name +
                        " failed without saying why; this is a bug in tilewright, please report it "
                        "with the IR (--dump-ir)");
       return stage.name;

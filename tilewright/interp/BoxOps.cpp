@@ -53,13 +53,14 @@ bool resolve(Machine &m, const Node &node, BoxOperands &operands) {
       box.offsets.push_back(std::clamp(m.integer(*offset++), -kFar, kFar));
       box.sizes.push_back(m.integer(*size++));
       if (box.sizes.back() < 0) {
-        m.fail(node, "a box of " + describe(*box.buffer) + " has size " + Twine(box.sizes.back()) +
-                         " in dimension " + Twine(dim));
+        m.fail(node, "E0901: a box of " + describe(*box.buffer) + " has size " +
+                         Twine(box.sizes.back()) + " in dimension " + Twine(dim));
         return false;
       }
       if (__builtin_mul_overflow(box.count, box.sizes.back(), &box.count) ||
           box.count > kMaxElements || !m.canHold(box.count * int64_t(sizeof(double)))) {
-        m.fail(node, "a box of " + describe(*box.buffer) + " is too large: " + textOf(box.sizes));
+        m.fail(node,
+               "E0901: a box of " + describe(*box.buffer) + " is too large: " + textOf(box.sizes));
         return false;
       }
     }
@@ -67,7 +68,7 @@ bool resolve(Machine &m, const Node &node, BoxOperands &operands) {
       continue;
     for (size_t dim = 0; dim < box.sizes.size(); ++dim)
       if (box.offsets[dim] < 0 || box.offsets[dim] > box.buffer->shape[dim] - box.sizes[dim]) {
-        m.fail(node, "the box at " + textOf(box.offsets) + " of size " + textOf(box.sizes) +
+        m.fail(node, "E0901: the box at " + textOf(box.offsets) + " of size " + textOf(box.sizes) +
                          " reaches outside " + describe(*box.buffer));
         return false;
       }
@@ -261,7 +262,7 @@ void runGather(Machine &m, const Node &node, const BoxOperands &operands) {
     } else if (from.buffer->isGuarded()) {
       std::memset(dense + point * bytes, 0, bytes);
     } else {
-      return m.fail(node, "gather: index " + Twine(at) + " is outside a source row of " +
+      return m.fail(node, "E0901: gather: index " + Twine(at) + " is outside a source row of " +
                               Twine(sources) + " elements");
     }
   }

@@ -173,7 +173,7 @@ void runLaunch(Machine &m, const Node &node) {
   for (size_t dim = 0; dim < node.operands.size(); ++dim) {
     grid[dim] = m.integer(node.operands[dim]);
     if (grid[dim] < 0)
-      return m.fail(node, "grid extent " + Twine(dim) + " is negative: " + Twine(grid[dim]));
+      return m.fail(node, "E0503: grid extent " + Twine(dim) + " is negative: " + Twine(grid[dim]));
     if (grid[dim] == 0)
       return m.fail(node, kEmptyGrid);
   }
@@ -236,7 +236,7 @@ void runAssert(Machine &m, const Node &node) {
     for (int64_t l = 0; l < m.lanes->count; ++l)
       holds &= !m.lanes->mask[l] || condition.lanes[l].integer;
   if (!holds)
-    m.fail(node, "assertion failed: " + cast<tile::AssertOp>(node.op).getMessage());
+    m.fail(node, "E0903: assertion failed: " + cast<tile::AssertOp>(node.op).getMessage());
 }
 
 /// A version of a rotating tile is whatever was written last.

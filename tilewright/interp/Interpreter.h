@@ -14,7 +14,8 @@ namespace tilewright::interp {
 
 /// Why a launch without blocks stops a kernel, as it does on GPUs.
 inline constexpr llvm::StringLiteral kEmptyGrid =
-    "the grid of T.Kernel has an extent of 0, so no block would run; when there is nothing to do, "
+    "E0503: the grid of T.Kernel has an extent of 0, so no block would run; when there is nothing "
+    "to do, "
     "return before the call";
 
 /// An argument of the interpreted function: a tensor or a scalar.

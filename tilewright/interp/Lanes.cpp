@@ -232,7 +232,7 @@ void failOutside(Machine &m, const Node &node, const Buffer &buffer, ArrayRef<ui
   SmallVector<int64_t, 4> index;
   for (uint32_t slot : indices)
     index.push_back(m.slot(slot).at(lane).integer);
-  m.fail(node, "index " + textOf(index) + " is outside " + describe(buffer));
+  m.fail(node, "E0901: index " + textOf(index) + " is outside " + describe(buffer));
 }
 
 /// Offsets for all lanes. A lane that is off, or outside a guarded buffer, has kOutside; a lane

@@ -89,8 +89,8 @@ bool Machine::charge(const Node &node, int64_t operations) {
   shared->steps += operations;
   if (shared->steps <= shared->maxSteps)
     return true;
-  fail(node,
-       "gave up after " + Twine(shared->maxSteps) + " element operations; does the kernel end?");
+  fail(node, "E0904: gave up after " + Twine(shared->maxSteps) +
+                 " element operations; does the kernel end?");
   return false;
 }
 

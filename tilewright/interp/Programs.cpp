@@ -131,7 +131,7 @@ void Programs::reportDeadlock() {
             " waits for signal " + std::to_string(program.waitsFor);
     first = first ? first : &program;
   }
-  parent.fail(*first->waitsAt, "deadlock: " + text + ", which nobody sends");
+  parent.fail(*first->waitsAt, "E0902: deadlock: " + text + ", which nobody sends");
 }
 
 void Programs::set(Machine &m, int64_t id) {

@@ -194,7 +194,7 @@ public:
 private:
   bool fail(const std::string &what) {
     if (result.error.empty())
-      result.error = "chip file " + file + ": " + what;
+      result.error = "E0906: chip file " + file + ": " + what;
     return false;
   }
 
@@ -317,22 +317,23 @@ std::string setParameter(Machine &machine, const std::string &key, double value)
   if (!field)
     return machine.name + " has no constant '" + key + "'";
   if (!isSensible(*field, value))
-    return "constant '" + key + "' cannot be " + number(value) + ", outside of " + sensible(*field);
+    return "E0906: constant '" + key + "' cannot be " + number(value) + ", outside of " +
+           sensible(*field);
   if (isWhole(*field) && value != std::floor(value))
-    return "constant '" + key + "' must be a whole number, not " + number(value);
+    return "E0906: constant '" + key + "' must be a whole number, not " + number(value);
   set(machine, *field, value);
   return {};
 }
 
 std::string inconsistency(const Machine &machine) {
   if (machine.aivCount != 2 * machine.aicCount)
-    return "aiv_count must be twice aic_count: a cube core comes with two vector cores";
+    return "E0906: aiv_count must be twice aic_count: a cube core comes with two vector cores";
   if (machine.l2LineBytes % machine.l2SectorBytes != 0 ||
       machine.l2LineBytes / machine.l2SectorBytes > 8)
-    return "l2_line_bytes must be 1 to 8 sectors of l2_sector_bytes";
+    return "E0906: l2_line_bytes must be 1 to 8 sectors of l2_sector_bytes";
   if (!std::has_single_bit(uint64_t(machine.l2LineBytes)) ||
       !std::has_single_bit(uint64_t(machine.l2SectorBytes)))
-    return "l2_line_bytes and l2_sector_bytes must be powers of two";
+    return "E0906: l2_line_bytes and l2_sector_bytes must be powers of two";
   return {};
 }
 
@@ -365,13 +366,13 @@ LoadResult loadChip(const std::string &nameOrPath) {
   if (name.ends_with(".json")) {
     std::string text, error;
     if (!readFile(nameOrPath, text, error)) {
-      result.error = "chip file " + nameOrPath + " cannot be read: " + error;
+      result.error = "E0906: chip file " + nameOrPath + " cannot be read: " + error;
       return result;
     }
     try {
       Reader(nameOrPath, result).read(text);
     } catch (const std::exception &error) {
-      result.error = "chip file " + nameOrPath + ": " + error.what();
+      result.error = "E0906: chip file " + nameOrPath + ": " + error.what();
     }
     return result;
   }
@@ -383,7 +384,7 @@ LoadResult loadChip(const std::string &nameOrPath) {
     Reader(std::string(chip.name), result).read(chip.json);
     return result;
   }
-  result.error = "unknown chip '" + nameOrPath + "'; known are";
+  result.error = "E0906: unknown chip '" + nameOrPath + "'; known are";
   for (const ChipText &chip : builtinChips())
     result.error += (&chip == &builtinChips().front() ? " " : ", ") + std::string(chip.name);
   result.error += ", or give the path of a chip file that ends in .json";

@@ -216,7 +216,7 @@ LogicalResult BoxLowering::lowerCopy(tile::CopyOp copy) {
   Box dst = copy.getBox(0), src = copy.getBox(1);
   tile::Scope dstScope = tile::scopeOf(dst.buffer), srcScope = tile::scopeOf(src.buffer);
   if (failed(matchDims(dst, src)))
-    return copy.emitOpError(kOpenDims);
+    return copy.emitError(kOpenDims);
   Place to = placeOf(dst), from = placeOf(src);
   bool split = isSplit(cast<AccessInterface>(copy.getOperation()));
   cutRows(dst.buffer, to);
@@ -226,7 +226,7 @@ LogicalResult BoxLowering::lowerCopy(tile::CopyOp copy) {
 
   if (dstScope == tile::Scope::L0A || dstScope == tile::Scope::L0B) {
     if (srcScope != tile::Scope::L1)
-      return copy.emitError("'")
+      return copy.emitError("E0609: '")
              << tile::nameOf(dst.buffer) << "' is loaded from " << stringifyScope(srcScope)
              << "; L0A and L0B are loaded from L1: go through a T.alloc_L1 tile";
     Operands operands;
@@ -271,7 +271,7 @@ LogicalResult BoxLowering::lowerCopy(tile::CopyOp copy) {
     return success();
   }
   if (srcScope != tile::Scope::UB && srcScope != tile::Scope::L1)
-    return copy.emitOpError("cannot store from ") << stringifyScope(srcScope);
+    return copy.emitError("E0705: this copy cannot store from ") << stringifyScope(srcScope);
   once(loc, split, [&] {
     unlessGone(loc, clipped, [&] {
       builder.create<npu::StoreOp>(loc, operands.buffers, operands.offsets, operands.sizes);
@@ -283,7 +283,7 @@ LogicalResult BoxLowering::lowerCopy(tile::CopyOp copy) {
 LogicalResult BoxLowering::lowerAtomic(tile::AtomicOp atomic) {
   Box dst = atomic.getBox(0), src = atomic.getBox(1);
   if (failed(matchDims(dst, src)))
-    return atomic.emitOpError(kOpenDims);
+    return atomic.emitError(kOpenDims);
   Place to = placeOf(dst), from = placeOf(src);
   bool split = isSplit(cast<AccessInterface>(atomic.getOperation()));
   cutRows(src.buffer, from);
@@ -305,10 +305,10 @@ LogicalResult BoxLowering::lowerAtomic(tile::AtomicOp atomic) {
 LogicalResult BoxLowering::lowerFill(tile::FillOp fill) {
   tile::Scope scope = tile::scopeOf(fill.getBox(0).buffer);
   if (scope == tile::Scope::L0A || scope == tile::Scope::L0B || scope == tile::Scope::L0C)
-    return fill.emitError("'") << tile::nameOf(fill.getBox(0).buffer) << "' is in "
-                               << stringifyScope(scope)
-                               << ", which no instruction fills with a value; fill the operand in "
-                                  "L1, or start the sum with clear_accum (initC)";
+    return fill.emitError("E0711: '")
+           << tile::nameOf(fill.getBox(0).buffer) << "' is in " << stringifyScope(scope)
+           << ", which no instruction fills with a value; fill the operand in "
+              "L1, or start the sum with clear_accum (initC)";
   Place place = placeOf(fill.getBox(0));
   cutRows(fill.getBox(0).buffer, place);
   fillPlace(fill.getLoc(), place, mapped(fill.getValue()));
@@ -319,7 +319,7 @@ LogicalResult BoxLowering::lowerGemm(tile::GemmOp gemm) {
   tile::Scope a = tile::scopeOf(gemm.getBox(1).buffer), b = tile::scopeOf(gemm.getBox(2).buffer);
   bool isMacro = a == tile::Scope::L1 && b == tile::Scope::L1;
   if (!isMacro && (a != tile::Scope::L0A || b != tile::Scope::L0B))
-    return gemm.emitError("the operands of a product are in ")
+    return gemm.emitError("E0609: the operands of a product are in ")
            << stringifyScope(a) << " and " << stringifyScope(b)
            << "; allowed are both in L1, or A in L0A and B in L0B";
   auto isInL0 = [](tile::AllocOp alloc) {
@@ -328,9 +328,9 @@ LogicalResult BoxLowering::lowerGemm(tile::GemmOp gemm) {
   if (isMacro)
     for (auto alloc : gemm->getParentOfType<tile::LaunchOp>().getOps<tile::AllocOp>())
       if (isInL0(alloc)) {
-        InFlightDiagnostic error = gemm.emitError(
-            "a product of tiles in L1 takes all of L0A and L0B for its parts; in a kernel with "
-            "tiles there, load the operands there too");
+        InFlightDiagnostic error = gemm.emitError("E0609: a product of tiles in L1 takes all of "
+                                                  "L0A and L0B for its parts; in a kernel with "
+                                                  "tiles there, load the operands there too");
         error.attachNote(alloc.getLoc()) << "'" << alloc.getName() << "' is there";
         return error;
       }
@@ -375,7 +375,7 @@ LogicalResult BoxLowering::lowerReduce(tile::ReduceOp reduce) {
     if (size != 1 && next < kept.size())
       map[dim] = kept[next++];
   if (next != kept.size())
-    return reduce.emitOpError("cannot pair the kept dimensions of source and destination");
+    return reduce.emitError("E0712: cannot pair the kept dimensions of source and destination");
   Operands operands;
   for (unsigned box : {0u, 1u}) {
     Place place = placeOf(reduce.getBox(box));
@@ -595,5 +595,6 @@ LogicalResult BoxLowering::lower(Operation *op) {
       })
       .Case<tile::SetFlagOp, tile::WaitFlagOp, tile::BarrierOp, tile::BlockSetOp,
             tile::BlockWaitOp>([&](auto sync) { return lowerSync(sync), success(); })
-      .Default([&](Operation *other) { return other->emitOpError("has no form on the NPU"); });
+      .Default(
+          [&](Operation *other) { return other->emitOpError("E0799: has no form on the NPU"); });
 }

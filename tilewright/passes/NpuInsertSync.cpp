@@ -155,11 +155,12 @@ struct InsertSync : passes::impl::NpuInsertSyncBase<InsertSync> {
     if (!function->hasAttr(kCoreAttr) || function.isExternal())
       return;
     if (mode != "minimal" && mode != "barrier-all") {
-      function.emitError("npu-insert-sync has modes minimal and barrier-all, not '") << mode << "'";
+      function.emitError("E0799: npu-insert-sync has modes minimal and barrier-all, not '")
+          << mode << "'";
       return signalPassFailure();
     }
     if (maxIds < 1 || maxIds > 16) {
-      function.emitError("npu-insert-sync needs 1 to 16 event ids per pair of pipes, not ")
+      function.emitError("E0799: npu-insert-sync needs 1 to 16 event ids per pair of pipes, not ")
           << maxIds;
       return signalPassFailure();
     }

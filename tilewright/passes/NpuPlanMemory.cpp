@@ -381,7 +381,7 @@ private:
         return success();
       for (Tile &tile : tiles)
         if (!cast<MemRefType>(tile.alloc.getType()).hasStaticShape())
-          return tile.alloc.emitError("tile '")
+          return tile.alloc.emitError("E0302: tile '")
                  << tile.alloc.getName() << "' has a size that is not known when the "
                  << "kernel is compiled; give it a constant shape";
       // While more is live at once than there is room for, no plan is worth a try.
@@ -555,7 +555,7 @@ private:
       return a.bytes != b.bytes ? a.bytes > b.bytes : a.live.first < b.live.first;
     });
     Tile &largest = tiles.front();
-    InFlightDiagnostic error = largest.alloc.emitError("the tiles do not fit the ")
+    InFlightDiagnostic error = largest.alloc.emitError("E0701: the tiles do not fit the ")
                                << memory.longName << ": @" << function.getName() << " needs "
                                << kib(needed) << " of " << kib(memory.capacity) << " "
                                << memory.name;
@@ -612,10 +612,11 @@ private:
     for (auto &[name, allocs] : buffers) {
       for (npu::AllocOp alloc : allocs) {
         if (!cast<MemRefType>(alloc.getType()).hasStaticShape())
-          return alloc.emitError("exchange buffer '") << name << "' must have a constant shape";
+          return alloc.emitError("E0799: exchange buffer '")
+                 << name << "' must have a constant shape";
         if (alloc.getType() != allocs.front().getType() ||
             alloc.getSlots() != allocs.front().getSlots()) {
-          InFlightDiagnostic error = alloc.emitError("exchange buffer '")
+          InFlightDiagnostic error = alloc.emitError("E0799: exchange buffer '")
                                      << name << "' differs between the cores that share it";
           error.attachNote(allocs.front().getLoc()) << "the other side";
           return error;

@@ -95,7 +95,7 @@ private:
         continue; // starts from zero, or may do so in this turn
       if (found->second.rewritten.covers(box))
         continue;
-      InFlightDiagnostic error = op->emitError("reads '")
+      InFlightDiagnostic error = op->emitError("E0799: reads '")
                                  << npu::nameOf(box.buffer)
                                  << "', which was overwritten while it was still needed";
       error.attachNote(found->second.destroyer->getLoc()) << "overwritten here";
@@ -181,7 +181,7 @@ private:
       if (space == npu::Space::Reg || failed(result))
         return;
       if (!alloc.getAddress()) {
-        result = alloc.emitError("'") << alloc.getName() << "' has no address";
+        result = alloc.emitError("E0799: '") << alloc.getName() << "' has no address";
         return;
       }
       int64_t from = int64_t(*alloc.getAddress());
@@ -195,11 +195,12 @@ private:
                          : space == npu::Space::Workspace && workspace ? workspace.getInt()
                                                                        : 0;
       if (from < 0 || from % alignment != 0)
-        result = alloc.emitError("'")
+        result = alloc.emitError("E0799: '")
                  << alloc.getName() << "' begins at " << from << ", no multiple of " << alignment;
       else if (to > capacity)
-        result = alloc.emitError("'") << alloc.getName() << "' ends at " << to << ", beyond the "
-                                      << capacity << " bytes of " << npu::stringifySpace(space);
+        result = alloc.emitError("E0799: '")
+                 << alloc.getName() << "' ends at " << to << ", beyond the " << capacity
+                 << " bytes of " << npu::stringifySpace(space);
     });
     return result;
   }

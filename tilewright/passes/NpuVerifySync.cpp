@@ -168,7 +168,7 @@ private:
   void report(Operation *op, Operation *other, const Twine &text, StringRef note = "") {
     if (reported.size() >= kMaxErrors || !reported.insert({op, other}).second)
       return;
-    InFlightDiagnostic error = op->emitOpError(text);
+    InFlightDiagnostic error = op->emitOpError("E0799: " + text);
     if (!note.empty())
       error.attachNote(other->getLoc()) << note;
   }

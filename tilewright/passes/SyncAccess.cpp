@@ -49,7 +49,7 @@ bool isBlockLoop(Operation *op) {
 FailureOr<AccessTable> AccessTable::build(func::FuncOp function) {
   AccessTable table;
   if (!function.getBody().hasOneBlock())
-    return function.emitError("synchronisation needs structured control flow");
+    return function.emitError("E0799: synchronisation needs structured control flow");
   if (failed(table.addBlock(function.getBody().front(), -1, -1)) ||
       failed(table.addBuffers(function)) || failed(table.addAccesses(function)))
     return failure();
@@ -78,7 +78,7 @@ LogicalResult AccessTable::addBlock(Block &block, int parent, int opInParent) {
       if (region.empty())
         continue;
       if (!region.hasOneBlock())
-        return op.emitError("synchronisation needs structured control flow");
+        return op.emitError("E0799: synchronisation needs structured control flow");
       if (failed(addBlock(region.front(), self, index)))
         return failure();
     }
@@ -95,7 +95,8 @@ LogicalResult AccessTable::addBuffers(func::FuncOp function) {
     if (space == Space::Reg)
       return WalkResult::advance();
     if (!alloc.getAddress()) {
-      alloc.emitError("'") << alloc.getName() << "' has no address: run npu-plan-memory before";
+      alloc.emitError("E0799: '") << alloc.getName()
+                                  << "' has no address: run npu-plan-memory before";
       return WalkResult::interrupt();
     }
     Buffer buffer{alloc.getResult(), space};
@@ -123,7 +124,7 @@ LogicalResult AccessTable::addAccesses(func::FuncOp function) {
         continue;
       auto found = known.find(box.buffer);
       if (found == known.end()) {
-        op.emitError("synchronisation needs boxes of allocs and arguments, box ")
+        op.emitError("E0799: synchronisation needs boxes of allocs and arguments, box ")
             << index << " is of neither";
         return WalkResult::interrupt();
       }

@@ -659,11 +659,11 @@ struct TilePlaceAccumulatorsPass
     WalkResult result = getOperation().walk([&](GemmOp gemm) {
       Value tile = gemm.getBox(0).buffer;
       if (!gemm->getParentOfType<LaunchOp>()) {
-        gemm.emitOpError("stands outside a kernel");
+        gemm.emitOpError("E0799: stands outside a kernel");
         return WalkResult::interrupt();
       }
       if (scopeOf(tile) == Scope::Global) {
-        gemm.emitOpError("cannot accumulate into the global tensor '")
+        gemm.emitError("E0708: a product cannot accumulate into the global tensor '")
             << nameOf(tile) << "'; use an on-chip tile";
         return WalkResult::interrupt();
       }

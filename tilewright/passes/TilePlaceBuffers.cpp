@@ -62,7 +62,8 @@ FailureOr<std::pair<Value, SmallVector<Value>>> temporaryFor(Operation *op, cons
   for (auto [dim, size] : llvm::enumerate(staticSizes(box))) {
     int64_t bound = ShapedType::isDynamic(size) ? type.getDimSize(dim) : size;
     if (ShapedType::isDynamic(bound))
-      return op->emitOpError("needs a tile for a box of run-time size without a bound: dimension ")
+      return op->emitError("E0702: this statement needs a tile for a box of run-time size without "
+                           "a bound: dimension ")
              << dim << " of '" << nameOf(box.buffer)
              << "'; copy through a tile of fixed shape instead";
     shape.push_back(bound);
@@ -264,7 +265,7 @@ LogicalResult Placer::legalize(CopyOp copy) {
   };
 
   if (failed(matchDims(dst, src)))
-    return copy.emitOpError(kOpenDims);
+    return copy.emitError(kOpenDims);
   if (dstScope == Scope::UB && srcScope == Scope::UB) {
     createTileMove(builder, loc, dst, src);
     copy.erase();
@@ -276,15 +277,16 @@ LogicalResult Placer::legalize(CopyOp copy) {
                   srcScope != Scope::L0C))
     return success();
   if (copy.getRelu())
-    return copy.emitError("relu on the way out of '")
+    return copy.emitError("E0705: relu on the way out of '")
            << nameOf(src.buffer) << "' goes with a move of " << srcType
            << " to it or to a narrower "
            << "type that the fixpipe knows, not to " << dstType;
   if (isCubeScope(dstScope))
-    return copy.emitOpError("loads ") << srcType << " into the " << dstType << " operand '"
-                                      << nameOf(dst.buffer) << "' of a product";
+    return copy.emitError("E0705: this copy loads ")
+           << srcType << " into the " << dstType << " operand '" << nameOf(dst.buffer)
+           << "' of a product; give both the same type, or convert in a tile of T.alloc_ub first";
   if (!global && srcScope != Scope::L0C)
-    return copy.emitOpError("cannot move a tile from ")
+    return copy.emitError("E0705: no instruction can move a tile from ")
            << stringifyScope(srcScope) << " to " << stringifyScope(dstScope);
 
   // Through a tile of the source's type: load (or read out), convert, store.
@@ -368,7 +370,7 @@ LogicalResult Placer::legalize(AtomicOp atomic) {
     }
     auto map = matchDims(atomic.getBox(1), dst);
     if (failed(map))
-      return atomic.emitOpError(kOpenDims);
+      return atomic.emitError(kOpenDims);
     BoxOperands boxes;
     boxes.add(builder, loc, dst);
     boxes.add(builder, loc, dst);

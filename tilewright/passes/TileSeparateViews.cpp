@@ -120,7 +120,7 @@ private:
       int name = nameOf(access.getBox(box).buffer);
       if (name < 0 || !reads(access.getAccessKind(box)) || !stale[name])
         continue;
-      return access->emitError("'")
+      return access->emitError("E0709: '")
              << tile::nameOf(names[name])
              << "' is read after its memory was written under another name with another element "
                 "type; bits of a tile stay within one type: copy with T.copy to convert, or use "

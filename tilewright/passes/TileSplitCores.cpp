@@ -114,7 +114,8 @@ public:
         return WalkResult::advance();
       auto copy = dyn_cast<CopyOp>(op.getOperation());
       if (!copy) {
-        op->emitOpError("touches tiles of the cube core and of the vector core; copy one of them");
+        op->emitError("E0703: this statement touches tiles of the cube core and of the vector "
+                      "core; copy one of them");
         return WalkResult::interrupt();
       }
       handovers.push_back(copy);
@@ -187,7 +188,7 @@ LogicalResult Splitter::checkDivision(ArrayRef<CopyOp> handovers) {
     return success();
   if (!handovers.empty()) {
     CopyOp copy = handovers.front();
-    return copy->emitError("'")
+    return copy->emitError("E0610: '")
            << nameOf(copy.getBox(1).buffer)
            << "' would go from one kind of core to the other here, "
            << "in a kernel that divides its work by hand; store it in a global tensor, and load it "
@@ -196,8 +197,9 @@ LogicalResult Splitter::checkDivision(ArrayRef<CopyOp> handovers) {
   WalkResult result = launch.walk([&](Operation *op) {
     if (!isa<BlockSetOp, BlockWaitOp>(op) || (usesCube && usesVector))
       return WalkResult::advance();
-    op->emitError("signals go between the cube core and the vector cores, and this kernel has no "
-                  "work for the ")
+    op->emitError(
+        "E0611: signals go between the cube core and the vector cores, and this kernel has no "
+        "work for the ")
         << (usesCube ? "vector cores" : "cube core") << "; use T.set_flag and T.wait_flag";
     return WalkResult::interrupt();
   });
@@ -226,7 +228,7 @@ LogicalResult Splitter::label(Operation *op) {
   if (sides.cube || sides.vector) {
     Core core = sides.cube ? Core::AIC : Core::AIV;
     if (placed && placed.getValue() != core)
-      return op->emitError("stands in T.Scope(\"")
+      return op->emitError("E0612: this statement stands in T.Scope(\"")
              << (sides.cube ? "Vector" : "Cube") << "\") but needs the "
              << (sides.cube ? "cube" : "vector") << " core, which holds its tiles";
     return run(core);
@@ -304,9 +306,10 @@ LogicalResult Splitter::checkScalars() {
       origin = origin ? origin : flow.originOf(operand);
     if (!origin)
       return WalkResult::advance();
-    InFlightDiagnostic error = op->emitError(
-        "runs on the cube core but depends on a scalar that the vector core computes; "
-        "read such a value from a global tensor that this kernel does not write");
+    InFlightDiagnostic error =
+        op->emitError("E0704: this statement runs on the cube core but depends on a scalar that "
+                      "the vector core computes; "
+                      "read such a value from a global tensor that this kernel does not write");
     error.attachNote(origin->getLoc()) << "the scalar is read here";
     return WalkResult::interrupt();
   });
@@ -348,7 +351,7 @@ LogicalResult Splitter::checkGlobals() {
           if (areApart(writer, user))
             continue;
           InFlightDiagnostic error =
-              user.op->emitError("'")
+              user.op->emitError("E0703: '")
               << nameOf(buffer) << "' is touched by the " << (side ? "cube" : "vector")
               << " core here and written by the other core; write the result to another tensor or "
                  "split the kernel in two launches";

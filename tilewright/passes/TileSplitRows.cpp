@@ -59,7 +59,7 @@ struct TileSplitRowsPass : passes::impl::TileSplitRowsBase<TileSplitRowsPass> {
     });
     if (parts <= 1 || isCut || !refused)
       return;
-    refused->first.emitError("blocks cannot be cut by rows: ") << refused->second;
+    refused->first.emitError("E0707: blocks cannot be cut by rows: ") << refused->second;
     signalPassFailure();
   }
 

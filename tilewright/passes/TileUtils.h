@@ -105,7 +105,7 @@ mlir::FailureOr<llvm::SmallVector<int64_t>> matchDims(const Box &box, const Box 
 
 /// What to say when that fails.
 inline constexpr llvm::StringLiteral kOpenDims =
-    "cannot tell which run-time dimensions belong together; give both sides the same rank";
+    "E0712: cannot tell which run-time dimensions belong together; give both sides the same rank";
 
 /// Creates `dst = fn(src)` with maps that pair the boxes' dimensions, of which matchDims can tell,
 /// as a copy does.

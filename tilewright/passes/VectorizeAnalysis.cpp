@@ -51,12 +51,12 @@ LogicalResult Vectorizer::addDimensions(tile::ParallelOp op, Context &context) {
     if (auto byTiles = boundByTiles(op, dim); byTiles && (!bound || *byTiles < *bound))
       bound = byTiles;
     if (!bound)
-      return op.emitOpError("extent of dimension ")
+      return op.emitError("E0706: extent of dimension ")
              << dim << " has no bound that is known at compile time, and statements "
              << "of the loop depend on each other; write the extent as a minimum with a constant";
     unsigned index = numDims();
     if (index >= 31)
-      return op.emitOpError("has more than 31 dimensions");
+      return op.emitOpError("E0706: T.Parallel has more than 31 dimensions");
     bounds.push_back(std::max<int64_t>(*bound, 0));
     ivDims[iv] = index;
     laneDims[iv] = 1u << index;

@@ -13,7 +13,8 @@ namespace tilewright::passes::vectorize {
 LogicalResult Vectorizer::processNested(tile::ParallelOp op, Context &context) {
   for (Value extent : op.getExtents())
     if (!isUniform(extent))
-      return op.emitOpError("extent of a nested loop depends on the lanes of the outer one");
+      return op.emitError(
+          "E0706: the extent of a nested loop depends on the lanes of the outer one");
   saveLoadsWrittenIn(op, context);
   Context inner(context);
   enter(op, inner);
@@ -152,8 +153,9 @@ LogicalResult Vectorizer::processIf(scf::IfOp op, Context &context) {
 
 LogicalResult Vectorizer::processFor(scf::ForOp op, Context &context) {
   if (!isUniform(op.getLowerBound()) || !isUniform(op.getStep()))
-    return op.emitOpError(
-        "starts at a bound that depends on the lanes of tile.parallel; start at a common one");
+    return op.emitError(
+        "E0706: the loop starts at a bound that depends on the point of T.Parallel; "
+        "start at a common one");
   saveLoadsWrittenIn(op, context);
   // A bound per lane: run to the largest, under the mask `iv < bound`.
   Value upper = scalarOf(op.getUpperBound());
@@ -280,7 +282,7 @@ LogicalResult Vectorizer::run() {
     if ((dims & ~context.active) == 0)
       continue;
     StringRef name = tile::nameOf(variable);
-    return root.emitOpError("scalar variable '")
+    return root.emitError("E0706: scalar variable '")
            << name << "' gets a value per point of a nested loop; use a tile";
   }
   startVariables(context);

@@ -231,7 +231,7 @@ LogicalResult Vectorizer::process(Operation *op, Context &context) {
     return success();
   }
   if (op->getNumRegions() != 0)
-    return op->emitOpError("cannot stand inside tile.parallel");
+    return op->emitOpError("E0706: cannot stand inside T.Parallel");
   if (!isMemoryEffectFree(op)) {
     processOther(op, context);
     return success();
@@ -241,7 +241,7 @@ LogicalResult Vectorizer::process(Operation *op, Context &context) {
     return success();
   }
   if (op->getNumResults() != 1)
-    return op->emitOpError("with several results cannot stand inside tile.parallel");
+    return op->emitOpError("E0706: with several results cannot stand inside T.Parallel");
   computeAffine(op);
   return success();
 }

@@ -133,7 +133,7 @@ std::optional<CoreStatus> Group::withoutData(CoreRun &core, Prepared &prepared) 
       bool isBare = false; // an input whose contents may be what is missing
       for (size_t i = 0; i < launch.gm.tensors.size(); ++i)
         isBare = isBare || (!launch.program.tensors[i].written && !launch.gm.tensors[i].data);
-      error = "control flow or an address depends on '" + prepared.source->label + "' (" +
+      error = "E0905: control flow or an address depends on '" + prepared.source->label + "' (" +
               locationText(launch.program, prepared.source->location) + "): " +
               (isBare ? "times need the contents of the arguments; pass them"
                       : "the kernel computes this value, so times need a run with data");

@@ -118,7 +118,7 @@ Group::Group(const Launch &launch, int64_t number, GroupMemory &memory, GroupScr
 /// Stops the group with a finding.
 CoreStatus Group::fail(CoreRun &core, FindingKind kind, int32_t location, const std::string &text,
                        const std::string &memory, const std::string &edge) {
-  error = text;
+  error = std::string(codeOf(kind)) + ": " + text;
   errorLocation = location;
   findings.add({.kind = kind,
                 .message = text,

@@ -20,6 +20,8 @@ const char *nameOf(BinaryFn fn);
 const char *nameOf(CompareFn fn);
 const char *nameOf(ReduceFn fn);
 const char *nameOf(FindingKind kind);
+/// The code of a kind in the catalogue of errors: "E0902".
+const char *codeOf(FindingKind kind);
 
 /// "matmul.py:12", or "line unknown" where the program has no location.
 std::string locationText(const Program &program, int32_t location);

@@ -260,6 +260,13 @@ const char *tilewright::sim::nameOf(FindingKind kind) {
   return spell(table, kind);
 }
 
+const char *tilewright::sim::codeOf(FindingKind kind) {
+  static const char *const table[] = {"E0921", "E0922", "E0923", "E0924", "E0925", "E0926",
+                                      "E0901", "E0927", "E0902", "E0928", "E0903", "E0904"};
+  static_assert(std::size(table) == size_t(FindingKind::Watchdog) + 1);
+  return spell(table, kind);
+}
+
 std::string tilewright::sim::locationText(const Program &program, int32_t location) {
   if (location < 0 || location >= int32_t(program.locations.size()))
     return "line unknown";

@@ -21,6 +21,7 @@ Json placeJson(const Place &place) {
 
 Json findingJson(const FindingReport &finding) {
   return {{"kind", finding.kind},
+          {"code", finding.code},
           {"tool", finding.tool},
           {"message", finding.message},
           {"memory", finding.memory},
@@ -152,10 +153,10 @@ LaunchReport tilewright::sim::launchReport(const Program &program, const RunResu
 void tilewright::sim::addLaunch(Report &report, const Program &program, const RunResult &result,
                                 bool isTimed) {
   for (const Finding &finding : result.findings)
-    report.findings.push_back({nameOf(finding.kind), toolOf(finding.kind), finding.message,
-                               finding.memory, finding.edge, placeOf(program, finding.location),
-                               placeOf(program, finding.otherLocation), finding.block,
-                               finding.count});
+    report.findings.push_back(
+        {nameOf(finding.kind), codeOf(finding.kind), toolOf(finding.kind), finding.message,
+         finding.memory, finding.edge, placeOf(program, finding.location),
+         placeOf(program, finding.otherLocation), finding.block, finding.count});
   report.printed += result.printed;
   report.instructions += result.issued;
   if (!result.ok) {

@@ -24,6 +24,7 @@ struct Place {
 /// A fault of the kernel.
 struct FindingReport {
   std::string kind = {}; ///< read-after-write, deadlock, ...
+  std::string code = {}; ///< of the kind: E0921
   std::string tool = {}; ///< racecheck, memcheck, initcheck, synccheck, assert or watchdog
   std::string message = {};
   std::string memory = {}; ///< the buffers or the tensor, empty where none is concerned

@@ -112,8 +112,8 @@ def _no_graphs(kind: str, name: str) -> Any:
 
     def refuse(*_: Any, **__: Any) -> Any:
         raise NotAvailableError(
-            f"torch.{kind}.{name} is not available: kernels run at once on the simulated device, "
-            "so there is nothing to record; call the function itself"
+            f"error[E0122]: torch.{kind}.{name} is not available: kernels run at once on the "
+            "simulated device, so there is nothing to record; call the function itself"
         )
 
     return refuse

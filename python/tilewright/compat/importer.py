@@ -110,9 +110,8 @@ class Finder(importlib.abc.MetaPathFinder):
             return importlib.machinery.ModuleSpec(name, _Alias(".carver"), is_package=True)
         if root == "tilelang" and "." in name:
             raise ModuleNotFoundError(
-                f"{name} is not served by tilewright: it belongs to TileLang's GPU compiler and "
-                "has no "
-                "counterpart for the NPU",
+                f"error[E0912]: {name} is not served by tilewright: it belongs to TileLang's GPU "
+                "compiler and has no counterpart for the NPU",
                 name=name,
             )
         return None

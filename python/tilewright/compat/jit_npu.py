@@ -78,5 +78,6 @@ def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
     raise NotAvailableError(
-        f"tilelang.jit.jit_npu.{name} is an internal of another compiler and is not available"
+        f"error[E0122]: tilelang.jit.jit_npu.{name} is an internal of another compiler and is not "
+        "available"
     )

@@ -24,6 +24,6 @@ def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
     raise NotAvailableError(
-        f"torch_npu.{name} is a kernel or tool of the real device and is not available on the "
-        "simulated one"
+        f"error[E0122]: torch_npu.{name} is a kernel or tool of the real device and is not "
+        "available on the simulated one"
     )

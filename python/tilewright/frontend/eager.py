@@ -50,7 +50,7 @@ class Placeholder:
 
     def __getattr__(self, attribute: str) -> Any:
         raise TypeError(
-            f"argument '{self._name}' is used before it is declared; write "
+            f"error[E0103]: argument '{self._name}' is used before it is declared; write "
             f"`{self._name}: T.Tensor(shape, dtype)` first"
         )
 
@@ -82,13 +82,19 @@ class EagerFunction:
             else:
                 allowed = ", ".join([*self.signature.parameters, *self.consts])
                 raise TypeError(
-                    f"{self.function.__name__}() got an unexpected keyword {name!r}; allowed are "
-                    f"{allowed}"
+                    f"error[E0125]: {self.function.__name__}() got an unexpected keyword {name!r}; "
+                    f"allowed are {allowed}"
                 )
         bind = self.signature.bind if need_all else self.signature.bind_partial
         if not need_all and args and self.tensors and not any(map(_looks_like_tensor, args)):
             args, rest = (), self._without_tensors(args, rest)
-        bound = bind(*args, **rest)
+        try:
+            bound = bind(*args, **rest)
+        except TypeError as error:
+            allowed = ", ".join(self.signature.parameters)
+            raise TypeError(
+                f"error[E0125]: {self.function.__name__}(): {error}; it takes ({allowed})"
+            ) from None
         bound.apply_defaults()
         run_time = {n: bound.arguments[n] for n in self.tensors if n in bound.arguments}
         fixed = {n: v for n, v in bound.arguments.items() if n not in self.tensors}
@@ -99,7 +105,7 @@ class EagerFunction:
         ]
         if missing:
             raise TypeError(
-                f"{self.function.__name__}() needs compile-time argument "
+                f"error[E0125]: {self.function.__name__}() needs compile-time argument "
                 f"{', '.join(map(repr, missing))}"
             )
         return run_time, fixed, consts
@@ -151,15 +157,16 @@ class EagerFunction:
                 value = tensors[name]
                 if not hasattr(value, "shape"):
                     raise ArgumentTypeError(
-                        f"argument '{name}' is a {type(value).__name__}; the kernel expects a "
-                        "tensor (torch.Tensor or numpy.ndarray)"
+                        f"error[E0802]: argument '{name}' is a {type(value).__name__}; the kernel "
+                        "expects a tensor (torch.Tensor or numpy.ndarray)"
                     )
                 shape = tuple(value.shape)
                 if len(shape) != len(annotation.shape):
                     sizes = ", ".join(str(size) for size in annotation.shape)
                     raise ArgumentError(
-                        f"argument '{name}' has shape {shape}; kernel {self.function.__name__} "
-                        f"expects {len(annotation.shape)} dimensions, ({sizes})"
+                        f"error[E0804]: argument '{name}' has shape {shape}; kernel "
+                        f"{self.function.__name__} expects {len(annotation.shape)} dimensions, "
+                        f"({sizes})"
                     )
                 shapes.append((name, annotation.shape, shape))
                 if annotation.strides is not None:
@@ -177,7 +184,7 @@ class EagerFunction:
                         if source and first != number and 1 not in (first, number):
                             sizes = ", ".join(str(size) for size in declared)
                             raise ArgumentError(
-                                f"argument '{name}' has shape {actual}; kernel "
+                                f"error[E0804]: argument '{name}' has shape {actual}; kernel "
                                 f"{self.function.__name__} expects ({sizes}) with {size.name} = "
                                 f"{first}, as '{source}' says, found {number}"
                             )
@@ -191,8 +198,8 @@ class EagerFunction:
         if missing:
             names = ", ".join(missing)
             raise compile_error(
-                f"no tensor argument of kernel '{self.function.__name__}' determines {names}; "
-                f"pass it as a keyword ({missing[0]}=...)",
+                f"error[E0125]: no tensor argument of kernel '{self.function.__name__}' "
+                f"determines {names}; pass it as a keyword ({missing[0]}=...)",
                 self.location,
             )
         traced = Traced(self.function)
@@ -221,16 +228,14 @@ class EagerFunction:
         for value in values:
             if not isinstance(value, Buffer) or not any(value is m for m in made):
                 raise compile_error(
-                    f"kernel '{self.function.__name__}' returns {value!r}; only tensors made by "
-                    "T.empty "
-                    "can be returned",
+                    f"error[E0104]: kernel '{self.function.__name__}' returns {value!r}; only "
+                    "tensors made by T.empty can be returned",
                     self.location,
                 )
         if len(made) != len(values):
             raise compile_error(
-                f"kernel '{self.function.__name__}' makes {len(made)} tensors with T.empty and "
-                "returns "
-                f"{len(values)}; all of them must be returned",
+                f"error[E0104]: kernel '{self.function.__name__}' makes {len(made)} tensors with "
+                f"T.empty and returns {len(values)}; all of them must be returned",
                 self.location,
             )
         return tuple(v.name for v in values), single
@@ -280,7 +285,7 @@ def _solve(size: Symbolic, number: int, found: dict[str, int]) -> None:
 
 def _size(name: str, value: Any) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"size {name} is {value!r}; an integer is needed")
+        raise TypeError(f"error[E0125]: size {name} is {value!r}; an integer is needed")
     return value.__index__()
 
 

@@ -9,6 +9,7 @@ import contextlib
 import functools
 import gc
 import inspect
+import linecache
 import os
 import sys
 import types
@@ -80,6 +81,9 @@ class Traced:
     def _make(self) -> types.FunctionType:
         function = self.function
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        if function.__name__ not in cells and function.__name__ in function.__globals__:
+            # Inside the rewritten function's wrapper its own name is a variable around it.
+            cells[function.__name__] = types.CellType(function.__globals__[function.__name__])
         cells[RUNTIME] = types.CellType(self.runtime)
         cells[LOCALS] = types.CellType(builtins.locals)
         closure = tuple(cells[name] for name in self.result.code.co_freevars)
@@ -102,8 +106,7 @@ class Traced:
 
     @property
     def location(self) -> Location:
-        code = self.function.__code__
-        return Location(code.co_filename, code.co_firstlineno)
+        return def_place(self.function)
 
 
 def _frames(error: BaseException) -> list[tuple[types.CodeType, Location, str]]:
@@ -163,7 +166,7 @@ def located(error: Exception, traced: Traced) -> Exception:
             return compile_error(reason, place, error)
     core = _core_error()
     if core is not None and isinstance(error, core):
-        return compile_error(str(error), place)
+        return compile_error(str(error), place or traced.location)
     if isinstance(error, NotAvailableError):
         new = NotAvailableError(describe(str(error), place))
         new._tilewright_located = True  # type: ignore[attr-defined]
@@ -186,6 +189,18 @@ def _core_error() -> type[Exception] | None:
     except ImportError:
         return None
     return _core.BuildError
+
+
+def def_place(function: types.FunctionType) -> Location:
+    """The line of a function's `def`, behind its decorators."""
+    code = function.__code__
+    line = code.co_firstlineno
+    while (text := linecache.getline(code.co_filename, line).lstrip()) and text[:1] in "@)":
+        line += 1
+    column = len(linecache.getline(code.co_filename, line)) - len(text) + 1
+    if not text.startswith("def "):
+        return Location(code.co_filename, code.co_firstlineno)
+    return Location(code.co_filename, line, column, line, column + len(text.rstrip()))
 
 
 class Macro:
@@ -222,9 +237,9 @@ class Macro:
             if isinstance(value, (trace.Element, trace.Var)):
                 return value if isinstance(value, trace.Var) else trace.Reference(value)
             raise TypeError(
-                f"parameter '{name}' of macro {self.__name__} is a T.Ref; pass an element such as "
-                "A[i, j] "  # type: ignore[attr-defined]
-                "or a variable made by T.alloc_var"
+                f"error[E0119]: parameter '{name}' of macro "
+                f"{self.__name__} "  # type: ignore[attr-defined]
+                "is a T.Ref; pass an element such as A[i, j] or a variable made by T.alloc_var"
             )
         return trace.values.read(value) if isinstance(value, (trace.Element, trace.Var)) else value
 
@@ -273,7 +288,9 @@ def plain(function: Any) -> types.FunctionType:
     """The Python function behind wrappers made by functools.wraps."""
     found = inspect.unwrap(function) if callable(function) else function
     if not isinstance(found, types.FunctionType):
-        raise TypeError(f"a kernel is a Python function written with `def`, found {function!r}")
+        raise TypeError(
+            f"error[E0120]: a kernel is a Python function written with `def`, found {function!r}"
+        )
     return found
 
 
@@ -299,8 +316,8 @@ def resolve_annotations(function: types.FunctionType, depth: int) -> dict[str, A
                 found[name] = eval(annotation, function.__globals__, names)
             except Exception as error:
                 raise compile_error(
-                    f"the annotation of '{name}' cannot be evaluated: {error}",
-                    Location(function.__code__.co_filename, function.__code__.co_firstlineno),
+                    f"error[E0103]: the annotation of '{name}' cannot be evaluated: {error}",
+                    def_place(function),
                     error,
                 ) from None
     return found

@@ -67,11 +67,14 @@ class PrimFunc:
         for name, parameter in inspect.signature(self.function).parameters.items():
             place = Traced(self.function).location
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-                raise compile_error(f"kernel '{self.__name__}' cannot take *{name}", place)
+                raise compile_error(
+                    f"error[E0103]: kernel '{self.__name__}' cannot take *{name}", place
+                )
             if name not in self.annotations:
                 raise compile_error(
-                    f"parameter '{name}' of kernel '{self.__name__}' has no annotation; write for "
-                    f"example {name}: T.Tensor((M, N), 'float16') or {name}: T.int32",
+                    f"error[E0103]: parameter '{name}' of kernel '{self.__name__}' has no "
+                    f"annotation; write for example {name}: T.Tensor((M, N), 'float16') or "
+                    f"{name}: T.int32",
                     place,
                 )
 
@@ -117,9 +120,8 @@ class PrimFunc:
             result = traced.run(*arguments)
             if result is not None:
                 raise compile_error(
-                    f"kernel '{self.__name__}' returns a value; a @T.prim_func writes its results "
-                    "into "
-                    "tensor parameters",
+                    f"error[E0104]: kernel '{self.__name__}' returns a value; a @T.prim_func "
+                    "writes its results into tensor parameters",
                     place,
                 )
             return Built(finish(builder, traced), bool(builder.expert_names))
@@ -148,9 +150,9 @@ class PrimFunc:
 
     def __call__(self, *_: Any, **__: Any) -> Any:
         raise TypeError(
-            f"kernel '{self.__name__}' is not compiled; use tilelang.compile({self.__name__}), or "
-            "decorate "
-            "the function that makes it with @tilelang.jit"
+            f"error[E0120]: kernel '{self.__name__}' is not compiled; use "
+            f"tilelang.compile({self.__name__}), or decorate the function that makes it with "
+            "@tilelang.jit"
         )
 
     def __repr__(self) -> str:
@@ -159,21 +161,29 @@ class PrimFunc:
 
 def add_parameter(builder: Builder, name: str, kind: Any, output: bool, traced: Traced) -> Any:
     """One parameter from its annotation; errors stand at the function's `def`."""
+    from .. import _core
+
     try:
         if not isinstance(kind, TensorType):
             if output:
-                raise ValueError(f"'{name}' is a scalar and cannot be an output (out_idx)")
+                raise ValueError(
+                    f"error[E0809]: '{name}' is a scalar and cannot be an output (out_idx)"
+                )
             return builder.add_scalar_param(name, kind)
         if output:
             if not kind.shape:
-                raise ValueError(f"'{name}' has no dimensions and cannot be an output (out_idx)")
+                raise ValueError(
+                    f"error[E0809]: '{name}' has no dimensions and cannot be an output (out_idx)"
+                )
             return builder.add_output(name, kind.shape, kind.dtype)
         return builder.add_tensor_param(name, kind)
-    except (TypeError, ValueError, NotImplementedError, RuntimeError) as error:
+    except (TypeError, ValueError, NotImplementedError, RuntimeError, _core.BuildError) as error:
         if isinstance(error, CompileError):
             raise
         raise compile_error(
-            f"parameter '{name}' of kernel '{traced.name}': {error}", traced.location, error
+            f"error[E0103]: parameter '{name}' of kernel '{traced.name}': {error}",
+            traced.location,
+            error,
         ) from None
 
 

@@ -123,12 +123,13 @@ class Loop(Region):
         self.flags: dict[str, Var] = {}
         if self.static and isinstance(iterable, (Expr, Symbolic)):
             raise TypeError(
-                "a number cannot be iterated; write `for i in T.serial(n)` or `for i in range(n)`"
+                "error[E0114]: a number cannot be iterated; write `for i in T.serial(n)` or `for i "
+                "in range(n)`"
             )
         if jumps and isinstance(self.frame, ParallelFrame):
             raise compile_error(
-                f"`{jumps[0]}` in T.Parallel, whose points have no order; use an `if` around the "
-                "rest",
+                f"error[E0106]: `{jumps[0]}` in T.Parallel, whose points have no order; use an "
+                "`if` around the rest",
                 runtime.locations[place],
             )
         self.make_flags(jumps)
@@ -161,9 +162,8 @@ class Loop(Region):
             return False
         if any(not r.static for r in regions):
             raise compile_error(
-                f"`{word}` under a condition that is known only on the device, in a loop over "
-                "Python "
-                "values; loop with T.serial or range instead",
+                f"error[E0106]: `{word}` under a condition that is known only on the device, in a "
+                "loop over Python values; loop with T.serial or range instead",
                 self.runtime.locations[place],
             )
         return True
@@ -178,12 +178,12 @@ class Loop(Region):
         carried = [n for n in self.read_first if n in self.changed and n in self.before]
         if carried:
             name = carried[0]
+            old = self.before[name]
+            kind = getattr(old, "dtype", "float32" if isinstance(old, float) else "int32")
             raise compile_error(
-                f"'{name}' is used and then reassigned in a {what} that runs on the device, so "
-                "its new "
-                "value would be lost at the next iteration; make it a variable that keeps its "
-                "value: "
-                f'{name} = T.alloc_var("int32", init=...)',
+                f"error[E0110]: '{name}' is used and then reassigned in a {what} that runs on the "
+                "device, so its new value would be lost at the next iteration; make it a variable "
+                f'that keeps its value: {name} = T.alloc_var("{kind}", init=...)',
                 self.runtime.assigned_at.get(name) or self.runtime.locations[self.place],
             )
         return gone
@@ -218,17 +218,17 @@ class WhileLoop(Loop):
                 turns += 1
                 if turns > LONGEST_UNROLLED:
                     raise TypeError(
-                        f"this `while` has a Python condition, so its turns are written out, and "
-                        f"after {LONGEST_UNROLLED} turns it has not ended; make the condition a "
-                        "run-time value with T.alloc_var"
+                        "error[E0113]: this `while` has a Python condition, so its turns are "
+                        f"written out, and after {LONGEST_UNROLLED} turns it has not ended; make "
+                        "the condition a run-time value with T.alloc_var"
                     )
                 yield None
                 cond = self.test()
                 if values.is_runtime(cond):
                     raise TypeError(
-                        "the condition of this `while` was a Python value first and became a "
-                        "run-time "
-                        "value; make it a run-time value from the start with T.alloc_var"
+                        "error[E0113]: the condition of this `while` was a Python value first and "
+                        "became a run-time value; make it a run-time value from the start with "
+                        "T.alloc_var"
                     )
             return
         builder = self.runtime.builder

@@ -227,7 +227,9 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def _refuse_kind(self, node: ast.AST) -> ast.AST:
-        raise self.refuse(node, "a kernel cannot be a generator or coroutine: remove this")
+        raise self.refuse(
+            node, "error[E0108]: a kernel cannot be a generator or coroutine: remove this"
+        )
 
     visit_Yield = visit_YieldFrom = visit_Await = visit_AsyncFor = _refuse_kind
     visit_AsyncWith = visit_AsyncFunctionDef = _refuse_kind
@@ -382,7 +384,9 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> list[ast.stmt]:
         if node.orelse:
-            raise self.refuse(node, "`else` after a loop is not supported in a kernel")
+            raise self.refuse(
+                node, "error[E0107]: `else` after a loop is not supported in a kernel"
+            )
         names = assigned([ast.Assign([node.target], ast.Constant(None)), *node.body])
         read_first = exposed(node.body) & set(assigned(node.body))
         variable, item = self.fresh("for"), self.fresh("item")
@@ -421,7 +425,9 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_While(self, node: ast.While) -> list[ast.stmt]:
         if node.orelse:
-            raise self.refuse(node, "`else` after a loop is not supported in a kernel")
+            raise self.refuse(
+                node, "error[E0107]: `else` after a loop is not supported in a kernel"
+            )
         names = assigned(node.body)
         read_first = (exposed(node.body) | exposed([ast.Expr(node.test)])) & set(names)
         variable = self.fresh("while")

@@ -50,18 +50,17 @@ def load(function: types.FunctionType) -> ast.FunctionDef:
     code = function.__code__
     if code.co_name == "<lambda>":
         raise compile_error(
-            "a lambda cannot be a kernel; write it as a function with `def`",
+            "error[E0101]: a lambda cannot be a kernel; write it as a function with `def`",
             Location(code.co_filename, code.co_firstlineno),
         )
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename, function.__globals__)
     if not lines:
         raise SourceError(
-            f"the source of function '{function.__name__}' is not available "
-            f"(it comes from {code.co_filename!r}); the front end reads a kernel's source, so "
-            "define "
-            "it in a file or a notebook cell, or register the text that was passed to exec() "
-            "with linecache"
+            f"error[E0101]: the source of function '{function.__name__}' is not available (it "
+            f"comes from {code.co_filename!r}); the front end reads a kernel's source, so define "
+            "it in a file or a notebook cell, or register the text that was passed to exec() with "
+            "linecache"
         )
     try:
         tree: ast.AST = _parse(code.co_filename, "".join(lines))
@@ -73,7 +72,7 @@ def load(function: types.FunctionType) -> ast.FunctionDef:
         found = [n for n in candidates if n.lineno == code.co_firstlineno]
     if not found:
         raise SourceError(
-            f"function '{function.__name__}' is not at line {code.co_firstlineno} of "
+            f"error[E0101]: function '{function.__name__}' is not at line {code.co_firstlineno} of "
             f"{code.co_filename}: the file has changed since it was imported"
         )
     return found[0]
@@ -105,7 +104,7 @@ def _from_block(function: types.FunctionType) -> list[ast.FunctionDef]:
         tree = ast.parse(text, function.__code__.co_filename)
     except (OSError, SyntaxError) as error:
         raise SourceError(
-            f"the source of function '{function.__name__}' cannot be read: {error}"
+            f"error[E0101]: the source of function '{function.__name__}' cannot be read: {error}"
         ) from None
     ast.increment_lineno(tree, first - 1 - indented)
     return _functions(tree, function.__code__.co_name)

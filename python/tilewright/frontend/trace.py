@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import Location, compile_error
+from ..keywords import mistake
 from ..language import builder as building
 from ..language import expr as values
 from ..language.buffer import Buffer, Element
@@ -64,6 +65,8 @@ INPLACE: dict[str, Callable[[Any, Any], Any]] = {
     "@": operator.imatmul,
 }
 
+
+PACKAGE = __name__.partition(".")[0]
 
 #: Functions of Python that would ask a run-time value for its truth.
 _COMPARING = {id(builtins.max): "max", id(builtins.min): "min"}
@@ -118,10 +121,15 @@ class Runtime:
         name = _COMPARING.get(id(function))
         if name and any(isinstance(a, Expr) and a.constant is None for a in args):
             raise TypeError(
-                f"Python's {name} compares in Python, where run-time values have no number; "
-                f"use T.{name}(a, b), of two values at a time"
+                f"error[E0111]: Python's {name} compares in Python, where run-time values have no "
+                f"number; use T.{name}(a, b), of two values at a time"
             )
-        result = function(*args, **kwargs)
+        try:
+            result = function(*args, **kwargs)
+        except TypeError as error:
+            if not _is_ours(function):
+                raise
+            raise mistake(function, args, kwargs) or error from None
         self.at(before)
         return result
 
@@ -184,7 +192,17 @@ class Runtime:
         self.at(place)
         if self.declare_hook is None:
             return value
-        return self.declare_hook(name, annotation(), value)
+        try:
+            kind = annotation()
+        except NameError as error:
+            raise compile_error(
+                f"error[E0103]: {error} in the annotation of '{name}'. Python keeps a variable of "
+                "the function around a kernel only if the kernel uses it outside of annotations: "
+                "use it in the body too, or pass it as a compile-time argument",
+                self.locations[place],
+                error,
+            ) from None
+        return self.declare_hook(name, kind, value)
 
     def values(self, parts: tuple[Any, ...]) -> tuple[Any, ...]:
         """Reads all parts before any is assigned, so that `a, b = b, a` swaps."""
@@ -197,7 +215,7 @@ class Runtime:
         if count == 1 and not isinstance(value, (tuple, list)):
             return (value,)
         if isinstance(value, (Buffer, Expr)):
-            raise TypeError(f"cannot unpack {value!r} into {count} names")
+            raise TypeError(f"error[E0114]: cannot unpack {value!r} into {count} names")
         return value
 
     def set_item(self, place: int, owner: Any, index: Any, value: Any) -> None:
@@ -224,9 +242,8 @@ class Runtime:
             return old
         if isinstance(old, Buffer):
             raise TypeError(
-                f"`{name} {operation}= ...` on a whole buffer; loop over its elements with "
-                "T.Parallel or "
-                "use a tile operation such as T.vadd"
+                f"error[E0116]: `{name} {operation}= ...` on a whole buffer; loop over its "
+                "elements with T.Parallel or use a tile operation such as T.vadd"
             )
         return self.bind(name, INPLACE[operation](old, value))
 
@@ -239,9 +256,8 @@ class Runtime:
             target = owner[index]
             if not isinstance(target, Element):
                 raise TypeError(
-                    f"`{operation}=` on a slice; loop over its elements with T.Parallel or use a "
-                    "tile "
-                    "operation such as T.vadd"
+                    f"error[E0116]: `{operation}=` on a slice; loop over its elements with "
+                    "T.Parallel or use a tile operation such as T.vadd"
                 )
             if isinstance(owner, Reducer) and operation in ("+", "&", "|", "^"):
                 owner.combine(index, value)
@@ -283,8 +299,10 @@ class Runtime:
         if isinstance(inner, type) and hasattr(inner, "__enter__"):
             inner = inner()  # `with T.Then:` without parentheses
         if not hasattr(inner, "__enter__"):
-            raise TypeError(
-                f"`with` needs a context manager such as T.Kernel(...), found {inner!r}"
+            raise compile_error(
+                "error[E0115]: `with` needs a context manager such as T.Kernel(...), found "
+                f"{getattr(inner, '__name__', repr(inner))}",
+                self.locations[place],
             )
         return Context(inner, count, tuple_target)
 
@@ -295,9 +313,8 @@ class Runtime:
     def return_(self, place: int, regions: tuple[Region, ...], value: Any) -> Any:
         if any(not r.static for r in regions):
             raise compile_error(
-                "`return` inside a branch or loop that runs on the device is not supported; put "
-                "the "
-                "rest of the function under `else`",
+                "error[E0105]: `return` inside a branch or loop that runs on the device is not "
+                "supported; put the rest of the function under `else`",
                 self.locations[place],
             )
         return values.read(value) if self._reads(value) else value
@@ -357,11 +374,15 @@ class Runtime:
         for value in (one, two):
             if not _is_scalar(value):
                 raise TypeError(
-                    "`a if c else b` with a run-time condition chooses between scalars, found "
-                    f"{value!r}; "
-                    "use an `if` statement"
+                    "error[E0117]: `a if c else b` with a run-time condition chooses between "
+                    f"scalars, found {value!r}; use an `if` statement"
                 )
         return values.if_then_else(cond, one, two)
+
+
+def _is_ours(function: Any) -> bool:
+    """Whether a function is of this package, which checks the arguments of its own calls."""
+    return str(getattr(function, "__module__", "")).startswith(PACKAGE)
 
 
 def _is_scalar(value: Any) -> bool:
@@ -387,10 +408,9 @@ def lost_name(error: NameError, runtime: Runtime) -> str | None:
         return None
     what, line = runtime.lost[name]
     return (
-        f"'{name}' was assigned inside the {what} at line {line}, which runs on the device, so it "
-        "has no "
-        "value after it; assign it before, store it in a tile, or make it a variable with "
-        "T.alloc_var"
+        f"error[E0109]: '{name}' was assigned inside the {what} at line {line}, which runs on the "
+        "device, so it has no value after it; assign it before, store it in a tile, or make it a "
+        "variable with T.alloc_var"
     )
 
 

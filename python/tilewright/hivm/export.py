@@ -33,7 +33,7 @@ def launches(core: Any, form: str) -> list[dict[str, Any]]:
     texts, diagnostics = core.hivm(FORMS.get(form, form))
     for found in diagnostics:
         if found["severity"] == "error":
-            raise compile_error(found["message"], Location(*found["location"]))
+            raise compile_error(f"error[E0909]: {found['message']}", Location(*found["location"]))
     return texts
 
 

@@ -137,11 +137,13 @@ def import_result(path: Path) -> str:
     try:
         result = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise TilewrightError(f"{file}: {getattr(error, 'strerror', None) or error}") from error
+        raise TilewrightError(
+            f"error[E0909]: {file}: {getattr(error, 'strerror', None) or error}"
+        ) from error
     if not isinstance(result, dict) or (result.get("schema"), result.get("version")) != RESULT:
         raise TilewrightError(
-            f"{file}: expected schema {RESULT[0]} of version {RESULT[1]}, "
-            "as run_on_npu.sh writes it"
+            f"error[E0909]: {file}: expected schema {RESULT[0]} of version {RESULT[1]}, as "
+            "run_on_npu.sh writes it"
         )
     lines = []
     for name, version in result["versions"].items():

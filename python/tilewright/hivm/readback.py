@@ -26,8 +26,8 @@ def read(text: str, file_name: str, chip: str) -> Any:
         if found["severity"] == "error":
             location = Location(*found["location"]) if found["location"] else None
             if location is None:
-                raise CompileError(f"{file_name}: {found['message']}")
-            raise compile_error(found["message"], location)
+                raise CompileError(f"error[E0909]: {file_name}: {found['message']}")
+            raise compile_error(f"error[E0909]: {found['message']}", location)
     return core
 
 
@@ -45,7 +45,7 @@ def generic(package: bisheng.Bisheng, path: Path, text: str | None = None) -> st
     command = [package.program("bishengir-opt"), "--mlir-print-op-generic"]
     done = bisheng.run([*command, "-" if text is not None else str(path)], text)
     if done.returncode:
-        raise CompileError(f"{path}: {bisheng.reason(done)}")
+        raise CompileError(f"error[E0909]: {path}: {bisheng.reason(done)}")
     return done.stdout
 
 

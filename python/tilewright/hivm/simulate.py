@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import make_output
-from ..errors import ArgumentError, CompileError
+from ..errors import ArgumentError, CompileError, with_code
 from . import bisheng, readback
 from .export import FIRST, LAST, SCHEMA
 
@@ -42,7 +42,7 @@ def prepare(path: Path, target: str) -> Prepared:
     if package is None:
         what = "is in the pretty form" if planned else "has buffers without addresses"
         raise CompileError(
-            f"{path}: this text {what}; to read it, install the published compiler: "
+            f"error[E0909]: {path}: this text {what}; to read it, install the published compiler: "
             'pip install "tilewright[hivm]"'
         )
     if planned:
@@ -53,7 +53,9 @@ def prepare(path: Path, target: str) -> Prepared:
         source.write_text(text if generic else readback.generic(package, path), encoding="utf-8")
         lowered = bisheng.lower(package, source, form, target)
     if not lowered.ok:
-        raise CompileError(f"{path}: {bisheng.PACKAGE} {package.version}: {lowered.problem}")
+        raise CompileError(
+            f"error[E0909]: {path}: {bisheng.PACKAGE} {package.version}: {lowered.problem}"
+        )
     whose = "addresses" if form == "flags" else "addresses, slots and flags"
     note = f"{whose} are those of {bisheng.PACKAGE} {package.version}"
     return Prepared(readback.generic(package, path, lowered.text), note)
@@ -95,7 +97,7 @@ class Arguments:
             if name not in known and name not in positions:
                 where = "--size" if name in self.sizes else "--args"
                 raise ArgumentError(
-                    f"{where}: the text has no parameter '{name}'; "
+                    f"error[E0909]: {where}: the text has no parameter '{name}'; "
                     + (f"it has {', '.join(known)}" if known else "it has none")
                 )
 
@@ -107,7 +109,9 @@ class Arguments:
             if "dim" in entry and name in self.given:
                 value = np.shape(self.given[name])[entry["dim"]]
             if value is None:
-                raise ArgumentError(f"the value of '{name}' is not known; --size {name}=NUMBER")
+                raise ArgumentError(
+                    f"error[E0909]: the value of '{name}' is not known; --size {name}=NUMBER"
+                )
             number = np.asarray(value).item()
             return float(number) if "float" in parameter["dtype"] else int(number)
         self.names.append(name)
@@ -118,7 +122,8 @@ class Arguments:
             array = np.ascontiguousarray(value).copy()
             if array.dtype.itemsize != dtype.itemsize:
                 raise ArgumentError(
-                    f"'{name}' has element type {array.dtype}; the text has {parameter['dtype']}"
+                    f"error[E0803]: '{name}' has element type {array.dtype}; the text has "
+                    f"{parameter['dtype']}"
                 )
         self.arrays[name] = array
         shape = array.shape if len(array.shape) == len(parameter["shape"]) else (array.size,)
@@ -134,7 +139,9 @@ class Arguments:
         elif entry.get("shape"):
             shape = [self._extent(name, extent) for extent in entry["shape"]]
         if -1 in shape:
-            raise ArgumentError(f"the size of '{name}' is not in the text; --size {name}=NUMBER")
+            raise ArgumentError(
+                f"error[E0909]: the size of '{name}' is not in the text; --size {name}=NUMBER"
+            )
         random = np.random.default_rng([self.seed, zlib.crc32(name.encode())])
         numbers = random.integers(-16, 17, shape)
         if np.issubdtype(dtype, np.integer):
@@ -147,7 +154,7 @@ class Arguments:
         if extent in self.sizes:
             return self.sizes[extent]
         raise ArgumentError(
-            f"'{name}' has the size {extent}, which is not known; --size {extent}=N"
+            f"error[E0909]: '{name}' has the size {extent}, which is not known; --size {extent}=N"
         )
 
 
@@ -174,7 +181,7 @@ def pairs(words: list[str]) -> dict[str, int]:
     for word in words:
         name, _, value = word.partition("=")
         if not name or not value.lstrip("-").isdigit():
-            raise ArgumentError(f"expected NAME=NUMBER, found '{word}'")
+            raise ArgumentError(f"error[E0909]: expected NAME=NUMBER, found '{word}'")
         result[name] = int(value)
     return result
 
@@ -208,7 +215,7 @@ def simulate(options: Any, chip: str) -> int:
     if not report["ok"]:
         place = report["error_location"]
         where = f"{place[0]}:{place[1]}: " if place and place[1] else ""
-        print(f"tilewright: {where}{report['error']}", file=sys.stderr)
+        print(f"tilewright: {where}{with_code(report['error'])}", file=sys.stderr)
         return session.exit_code() or 1
     for name, array in arguments.arrays.items():
         if before[name].tobytes() != array.tobytes():

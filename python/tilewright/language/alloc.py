@@ -33,21 +33,22 @@ MOST_ELEMENTS = 1 << 40
 
 def _alloc(function: str, shape: Any, element: Any, scope: str) -> Buffer:
     if scope not in SCOPES:
-        raise ValueError(f"{function}: unknown scope {scope!r}; allowed are {', '.join(SCOPES)}")
+        raise ValueError(
+            f"error[E0304]: {function}: unknown scope {scope!r}; allowed are {', '.join(SCOPES)}"
+        )
     sizes = normalize_shape(shape)
     for position, size in enumerate(sizes):
         if isinstance(size, Symbolic) or not hasattr(size, "__index__") or _runtime(size):
             raise ValueError(
-                f"{function}: dimension {position} of the tile is {size!r}, known only "
-                "at run time; on-chip "
-                "tiles need sizes known at compile time: allocate the largest size "
-                "and use a part of it"
+                f"error[E0302]: {function}: dimension {position} of the tile is {size!r}, known "
+                "only at run time; on-chip tiles need sizes known at compile time: allocate the "
+                "largest size and use a part of it"
             )
     plain = [int(s) for s in sizes]
     if math.prod(plain) > MOST_ELEMENTS:
         raise ValueError(
-            f"{function}: a tile of {' x '.join(map(str, plain))} elements fits into no memory of "
-            "the chip; make the block smaller"
+            f"error[E0303]: {function}: a tile of {' x '.join(map(str, plain))} elements fits into "
+            "no memory of the chip; make the block smaller"
         )
     kind = check_usable(dtype(element))
     place = SCOPES[scope]
@@ -112,12 +113,18 @@ def _check_range(init: Any, element: DType) -> None:
         most = limits(element)[1]
         if abs(init) > most:
             raise ValueError(
-                f"alloc_var: {init} exceeds maximum of {element} ({most}); use a wider type"
+                f"error[E0206]: alloc_var: {init} exceeds maximum of {element} ({most}); use a "
+                "wider type"
             )
 
 
 def alloc_var(dtype: Any, *args: Any, init: Any = None, scope: str = "local.var") -> Var:
     """A mutable scalar, `x = T.alloc_var("int32", init=0)`; zero without `init`."""
+    if len(args) > 2:
+        raise TypeError(
+            "error[E0123]: T.alloc_var takes an element type, a first value and a scope, found "
+            f"{1 + len(args)} arguments"
+        )
     for arg in args:
         if not isinstance(arg, str):  # a text is a scope, which changes nothing for a scalar
             init = arg
@@ -144,7 +151,7 @@ def empty(*shape: Any, dtype: Any = "float32") -> Buffer:
 
     if shape and isinstance(shape[0], (tuple, list)):
         if len(shape) > 2:
-            raise TypeError("T.empty takes a shape and an element type")
+            raise TypeError("error[E0314]: T.empty takes a shape and an element type")
         if len(shape) == 2:
             dtype = shape[1]
         sizes = normalize_shape(shape[0])
@@ -154,6 +161,8 @@ def empty(*shape: Any, dtype: Any = "float32") -> Buffer:
             dtype = parts.pop()
         sizes = normalize_shape(tuple(parts))
     if not sizes:
-        raise ValueError("T.empty needs at least one dimension; return a (1,) tensor for a scalar")
+        raise ValueError(
+            "error[E0314]: T.empty needs at least one dimension; return a (1,) tensor for a scalar"
+        )
     builder = current()
     return builder.add_output(f"out{len(builder.outputs)}", sizes, dtypes.dtype(dtype))

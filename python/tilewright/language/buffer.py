@@ -6,8 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..dtypes import DType, dtype
+from ..keywords import hints
 from .builder import current
 from .expr import Expr, if_then_else, read, to_value, to_values
+from .mistakes import NoOperators
 from .symbols import Symbolic
 
 
@@ -28,7 +30,7 @@ def _size(size: Any) -> Any:
     return size
 
 
-class Buffer:
+class Buffer(NoOperators):
     """A tensor parameter or an on-chip tile."""
 
     __slots__ = ("core", "scope_name", "shape")
@@ -69,7 +71,7 @@ class Buffer:
 
     def __iter__(self) -> Any:
         raise TypeError(
-            "a buffer cannot be iterated in Python; loop over its indices with "
+            "error[E0114]: a buffer cannot be iterated in Python; loop over its indices with "
             "T.serial or T.Parallel"
         )
 
@@ -92,7 +94,8 @@ class Buffer:
             values = value if isinstance(value, list) else [value] * len(places)
             if len(values) != len(places):
                 raise ValueError(
-                    f"a store of {len(values)} elements to {len(places)} lanes of a T.Ramp"
+                    f"error[E0305]: a store of {len(values)} elements to {len(places)} lanes of a "
+                    "T.Ramp"
                 )
             for place, one in zip(places, values, strict=True):
                 self[place] = one
@@ -131,7 +134,8 @@ class Buffer:
             parts[at : at + 1] = [slice(None)] * missing
         if len(parts) > len(self.shape):
             raise IndexError(
-                f"buffer {self.name} has {len(self.shape)} dimensions, found {len(parts)} indices"
+                f"error[E0305]: buffer {self.name} has {len(self.shape)} dimensions, found "
+                f"{len(parts)} indices"
             )
         return parts
 
@@ -187,7 +191,7 @@ class Element(Expr):
         return f"<element of {self.buffer!r}>"
 
 
-class Region:
+class Region(NoOperators):
     """`A[a:b, c]`: a box of a buffer."""
 
     __slots__ = ("buffer", "core")
@@ -201,9 +205,8 @@ class Region:
             if isinstance(part, slice):
                 if part.step is not None and part.step != 1:
                     raise ValueError(
-                        f"buffer {buffer.name} is sliced with step {part.step}; only "
-                        "step 1 is allowed: "
-                        "use T.Parallel with a computed index"
+                        f"error[E0307]: buffer {buffer.name} is sliced with step {part.step}; only "
+                        "step 1 is allowed: use T.Parallel with a computed index"
                     )
                 starts.append(to_value(0 if part.start is None else part.start))
                 stops.append(None if part.stop is None else to_value(part.stop))
@@ -240,8 +243,8 @@ class Region:
             kept = list(range(len(parts)))
         if len(parts) != len(kept):
             raise IndexError(
-                f"a slice of {self.buffer.name} with {len(kept)} dimensions is indexed by "
-                f"{len(parts)} indices"
+                f"error[E0305]: a slice of {self.buffer.name} with {len(kept)} dimensions is "
+                f"indexed by {len(parts)} indices"
             )
         starts, sizes = [Expr(s) for s in self.core.starts], [Expr(s) for s in self.core.sizes]
         full: list[Any] = list(starts)
@@ -275,7 +278,8 @@ def operand(value: Any, what: str = "operand") -> Any:
     found = getattr(value, "operand", None)
     if found is None:
         raise TypeError(
-            f"{what} is {value!r}; allowed are a buffer, a corner A[i, j] and a region A[a:b, c:d]"
+            f"error[E0309]: {what} is {value!r}; allowed are a buffer, a corner A[i, j] and a "
+            "region A[a:b, c:d]"
         )
     return found()
 
@@ -315,8 +319,12 @@ class _TensorFactory:
     def __init__(self, scope: str) -> None:
         self._scope = scope
 
+    @hints(
+        *("elem_offset", "scope", "align", "offset_factor", "buffer_type", "axis_separators"),
+        shown="T.Tensor",
+    )
     def __call__(
-        self, shape: Any, dtype: Any = "float32", data: Any = None, strides: Any = None, **_: Any
+        self, shape: Any, dtype: Any = "float32", data: Any = None, strides: Any = None
     ) -> Any:
         if isinstance(data, Buffer):
             from .views import view
@@ -351,8 +359,8 @@ def make_tensor(pointer: Any, shape: Any, dtype: Any = "float32", strides: Any =
     declare = getattr(type(pointer), "declare", None)
     if declare is None:
         raise TypeError(
-            f"T.make_tensor takes a parameter annotated with T.ptr, found {pointer!r}; addresses "
-            "computed or read in a kernel cannot be followed"
+            "error[E0312]: T.make_tensor takes a parameter annotated with T.ptr, found "
+            f"{pointer!r}; addresses computed or read in a kernel cannot be followed"
         )
     return declare(pointer, TensorType(shape, dtype, strides=strides))
 
@@ -381,18 +389,24 @@ class _StridedFactory(_TensorFactory):
     and what the kernel wrote is unpacked after it.
     """
 
-    def __call__(self, shape: Any, strides: Any, dtype: Any = "float32", **_: Any) -> TensorType:
+    @hints(
+        *("elem_offset", "scope", "align", "offset_factor", "buffer_type", "axis_separators"),
+        shown="T.StridedTensor",
+    )
+    def __call__(self, shape: Any, strides: Any, dtype: Any = "float32") -> TensorType:
         sizes, steps = normalize_shape(shape), normalize_shape(strides)
         if len(sizes) != len(steps):
             raise ValueError(
-                f"T.StridedTensor: {len(sizes)} sizes and {len(steps)} strides; give one of each "
-                "for every dimension"
+                f"error[E0313]: T.StridedTensor: {len(sizes)} sizes and {len(steps)} strides; give "
+                "one of each for every dimension"
             )
         return TensorType(sizes, dtype, self._scope, steps)
 
     def __getitem__(self, item: Any) -> TensorType:
         if not isinstance(item, tuple) or len(item) not in (2, 3):
-            raise TypeError("T.StridedTensor[...] takes a shape, strides and an element type")
+            raise TypeError(
+                "error[E0313]: T.StridedTensor[...] takes a shape, strides and an element type"
+            )
         return self(*item)
 
 

@@ -31,8 +31,8 @@ def current() -> Builder:
     found = active()
     if found is None:
         raise NoBuilderError(
-            "this T.* statement works only inside a kernel: in a function under @T.prim_func, "
-            "@T.macro or @tilelang.jit"
+            "error[E0102]: this T.* statement works only inside a kernel: in a function under "
+            "@T.prim_func, @T.macro or @tilelang.jit"
         )
     return found
 
@@ -101,8 +101,9 @@ class Builder:
         for position, tokens in enumerate(dims):
             if tokens is None:
                 raise TypeError(
-                    f"dimension {position} of tensor {name} is {shape[position]!r}; a shape holds "
-                    "Python integers and sizes made by T.dynamic, T.symbolic or T.const"
+                    f"error[E0301]: dimension {position} of tensor {name} is {shape[position]!r}; "
+                    "a shape holds Python integers and sizes made by T.dynamic, T.symbolic or "
+                    "T.const"
                 )
         sizes = tuple(_plain(d) for d in shape)
         if check_usable(element) in PACKED:

@@ -21,8 +21,8 @@ def author(name: str) -> Builder:
     """The kernel being built, in which its author now decides what the compiler decides else."""
     if env.mode() == "developer":
         raise ValueError(
-            f"{name}: TILEWRIGHT_MODE=developer leaves cores and order to the compiler; "
-            "leave the variable out, or this name"
+            f"error[E0606]: {name}: TILEWRIGHT_MODE=developer leaves cores and order to the "
+            "compiler; leave the variable out, or this name"
         )
     builder = current()
     builder.expert_names.add(name)
@@ -72,16 +72,20 @@ def rs(pipe: str) -> _Pipe:
 def _pipe(what: str) -> str:
     stack = _pipes()
     if not stack:
-        raise ValueError(f'{what} stands inside `with T.rs("PIPE_...")`, which names its own pipe')
+        raise ValueError(
+            f'error[E0605]: {what} stands outside `with T.rs("PIPE_...")`, which names the pipe '
+            'that it belongs to; write `with T.rs("PIPE_MTE2"):` around it'
+        )
     return stack[-1]
 
 
-def _flag(what: str, own: str, other: Any, id: Any, rest: tuple[Any, ...], wait: bool) -> None:
+def _flag(what: str, other: Any, id: Any, rest: tuple[Any, ...], wait: bool) -> None:
     if rest:
         raise TypeError(
-            f"T.{what}(pipe, pipe, id) is the form of another dialect; write "
+            f"error[E0605]: T.{what}(pipe, pipe, id) is the form of another dialect; write "
             f'`with T.rs("PIPE_..."): T.{what}("PIPE_...", id)`'
         )
+    own = _pipe(f"T.{what}")
     source, target = (str(other), own) if wait else (own, str(other))
     author(f"T.{what}").core.set_flag(source, target, to_value(id), wait)
 
@@ -91,12 +95,12 @@ def set_flag(other: str, event_id: Any = 0, *rest: Any) -> None:
 
     Events are numbered per pair of pipes, 0 to 7; the number may be known only at run time.
     """
-    _flag("set_flag", _pipe("T.set_flag"), other, event_id, rest, False)
+    _flag("set_flag", other, event_id, rest, False)
 
 
 def wait_flag(other: str, event_id: Any = 0, *rest: Any) -> None:
     """Inside `T.rs(P)`: P goes on once event `event_id` from `other` is set, and clears it."""
-    _flag("wait_flag", _pipe("T.wait_flag"), other, event_id, rest, True)
+    _flag("wait_flag", other, event_id, rest, True)
 
 
 def pipe_barrier(pipe: str) -> None:

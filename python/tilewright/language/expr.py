@@ -8,6 +8,7 @@ from typing import Any
 
 from ..dtypes import DType, check_supported, dtype, round_constant
 from .builder import current
+from .mistakes import NoNumber
 from .symbols import Symbolic
 
 _FOLD = {
@@ -32,7 +33,7 @@ _RELATIONS = {
 }
 
 
-class Expr:
+class Expr(NoNumber):
     """A scalar of the kernel: a run-time value or a typed constant."""
 
     __slots__ = ("_core_value",)
@@ -170,8 +171,8 @@ class Expr:
         known = self.constant
         if known is None:
             raise TypeError(
-                "a run-time value cannot steer Python; use it in `if` inside a kernel, in "
-                "T.if_then_else, or combine it with T.And, T.Or and T.Not"
+                "error[E0111]: a run-time value cannot steer Python; use it in `if` inside a "
+                "kernel, in T.if_then_else, or combine it with T.And, T.Or and T.Not"
             )
         return bool(known)
 
@@ -179,8 +180,9 @@ class Expr:
         known = self.constant
         if known is None:
             raise TypeError(
-                f"a run-time value has no {what} while the kernel is built; a Python "
-                "number is needed here"
+                f"error[E0111]: a run-time value has no {what} while the kernel is built; a Python "
+                "number is needed here (functions of the module math compute with numbers: use "
+                "T.exp and the like)"
             )
         return known
 
@@ -232,12 +234,16 @@ class Var(Expr):
 
     def __getitem__(self, index: Any) -> Expr:
         if index != 0:
-            raise IndexError("a variable made by T.alloc_var has the single element [0]")
+            raise IndexError(
+                "error[E0209]: a variable made by T.alloc_var has the single element [0]"
+            )
         return read(self)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if index != 0:
-            raise IndexError("a variable made by T.alloc_var has the single element [0]")
+            raise IndexError(
+                "error[E0209]: a variable made by T.alloc_var has the single element [0]"
+            )
         self.store(value)
 
     def __repr__(self) -> str:
@@ -255,7 +261,9 @@ class Named(Expr):
 
     def core_value(self) -> Any:
         if self._core_value is None:
-            raise ValueError(f"this {self.kind} has no value yet; give it one with T.let(x, value)")
+            raise ValueError(
+                f"error[E0209]: this {self.kind} has no value yet; give it one with T.let(x, value)"
+            )
         return self._core_value
 
     @property
@@ -309,9 +317,8 @@ def to_value(value: Any) -> Any:
     if to is not None:
         return to().core_value()
     raise TypeError(
-        f"found {value!r} ({type(value).__name__}) where a scalar is needed: a number, "
-        "a run-time value, "
-        "or one element of a buffer such as A[i, j]"
+        f"error[E0202]: found {value!r} ({type(value).__name__}) where a scalar is needed: a "
+        "number, a run-time value, or one element of a buffer such as A[i, j]"
     )
 
 

@@ -104,15 +104,15 @@ class Fragment(Layout):
     """A GPU register layout; has no effect."""
 
 
-def annotate_layout(layouts: dict[Any, Any], **_: Any) -> None:
+def annotate_layout(layout_map: dict[Any, Any]) -> None:
     """A hint; but a layout that puts two elements of a tile in one place is refused."""
-    for buffer, layout in layouts.items():
+    for buffer, layout in layout_map.items():
         clash = layout.clash() if isinstance(layout, Layout) else None
         if clash is not None:
             one, two, place = clash
             raise ValueError(
-                f"T.annotate_layout: the layout of shared buffer `{buffer.name}` must be "
-                f"injective; {one} and {two} both map to physical coordinates {place}"
+                f"error[E0315]: T.annotate_layout: the layout of shared buffer `{buffer.name}` "
+                f"must be injective; {one} and {two} both map to physical coordinates {place}"
             )
 
 

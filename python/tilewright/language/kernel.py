@@ -92,14 +92,16 @@ def Kernel(
     `with T.Kernel(n, is_npu=True) as (cid, _)`.
     """
     if len(blocks) > 3:
-        raise TypeError(f"T.Kernel takes at most 3 block extents, found {len(blocks)}")
+        raise TypeError(
+            f"error[E0503]: T.Kernel takes at most 3 block extents, found {len(blocks)}"
+        )
     return KernelFrame(blocks or (1,), is_npu, threads)
 
 
 def _frame(name: str) -> KernelFrame:
     stack = getattr(_local, "stack", None)
     if not stack:
-        raise RuntimeError(f"{name} works only inside `with T.Kernel(...)`")
+        raise RuntimeError(f"error[E0501]: {name} works only inside `with T.Kernel(...)`")
     return stack[-1]
 
 
@@ -107,7 +109,9 @@ def get_block_binding(dim: int = 0) -> Expr:
     """Block id in one dimension of the launch."""
     frame = _frame("T.get_block_binding")
     if not 0 <= dim < len(frame.ids):
-        raise IndexError(f"the launch has {len(frame.ids)} dimensions, found dimension {dim}")
+        raise IndexError(
+            f"error[E0504]: the launch has {len(frame.ids)} dimensions, found dimension {dim}"
+        )
     return frame.ids[dim]
 
 
@@ -120,7 +124,9 @@ def get_block_extent(dim: int = 0) -> Any:
     """Grid extent in one dimension of the launch."""
     frame = _frame("T.get_block_extent")
     if not 0 <= dim < len(frame.blocks):
-        raise IndexError(f"the launch has {len(frame.blocks)} dimensions, found dimension {dim}")
+        raise IndexError(
+            f"error[E0504]: the launch has {len(frame.blocks)} dimensions, found dimension {dim}"
+        )
     return frame.blocks[dim]
 
 
@@ -137,7 +143,9 @@ def get_thread_binding(dim: int = 0) -> Expr:
     """
     ids = _frame("T.get_thread_binding").thread_ids()
     if not 0 <= dim < len(ids):
-        raise IndexError(f"the launch has threads in {len(ids)} dimensions, found dimension {dim}")
+        raise IndexError(
+            f"error[E0504]: the launch has threads in {len(ids)} dimensions, found dimension {dim}"
+        )
     return ids[dim]
 
 
@@ -153,11 +161,13 @@ def get_thread_extent(dim: int = 0) -> Any:
     return THREADS if counts[dim] is None else counts[dim]
 
 
-def thread_binding(start: Any, stop: Any = None, thread: str = "threadIdx.x", **_: Any) -> Expr:
+def thread_binding(
+    start: Any, stop: Any = None, thread: str = "threadIdx.x", annotations: Any = None
+) -> Expr:
     """`tx = T.thread_binding(0, n, thread="threadIdx.x")`: the number of the thread."""
     kind, _dot, letter = str(thread).partition(".")
     if letter not in ("x", "y", "z") or kind not in ("threadIdx", "blockIdx"):
-        raise ValueError(f"T.thread_binding: {thread!r} is not threadIdx.x, .y or .z")
+        raise ValueError(f"error[E0510]: T.thread_binding: {thread!r} is not threadIdx.x, .y or .z")
     dim = "xyz".index(letter)
     if kind == "blockIdx":
         return get_block_binding(dim)

@@ -25,9 +25,8 @@ class LoopFrame:
 
     def __iter__(self) -> Any:
         raise TypeError(
-            "this loop can only be used as `for i in ...` inside a kernel whose "
-            "source is rewritten "
-            "(@T.prim_func, @T.macro or @tilelang.jit)"
+            "error[E0102]: this loop can only be used as `for i in ...` inside a kernel whose "
+            "source is rewritten (@T.prim_func, @T.macro or @tilelang.jit)"
         )
 
 
@@ -57,7 +56,7 @@ class GridFrame(LoopFrame):
 
     def __init__(self, extents: tuple[Any, ...]) -> None:
         if not extents:
-            raise ValueError("T.grid needs at least one extent")
+            raise ValueError("error[E0506]: T.grid needs at least one extent")
         self.extents = extents
 
     def __enter__(self) -> Any:
@@ -75,7 +74,8 @@ class ParallelFrame(LoopFrame):
     def __init__(self, extents: tuple[Any, ...]) -> None:
         if not extents:
             raise ValueError(
-                "T.Parallel needs at least one extent, for example T.Parallel(128, 64)"
+                "error[E0506]: T.Parallel needs at least one extent, for example T.Parallel(128, "
+                "64)"
             )
         self.extents = extents
 
@@ -131,6 +131,16 @@ def vectorized(start: Any, stop: Any = None, *, annotations: Any = None) -> Loop
     return ForFrame(start, stop)
 
 
+def _stages(count: Any) -> int:
+    """`num_stages` as a number; the builder checks its range."""
+    if not hasattr(count, "__index__") or isinstance(count, Expr):
+        raise TypeError(
+            f"error[E0124]: num_stages is {count!r}; it is a whole number known while the kernel "
+            "is built: how many turns ahead loads may run"
+        )
+    return int(count)
+
+
 def Pipelined(
     start: Any,
     stop: Any = None,
@@ -142,7 +152,7 @@ def Pipelined(
     annotations: Any = None,
 ) -> LoopFrame:
     """A sequential loop whose loads may run `num_stages` iterations ahead."""
-    return ForFrame(start, stop, None, int(num_stages))
+    return ForFrame(start, stop, None, _stages(num_stages))
 
 
 def Parallel(
@@ -165,7 +175,7 @@ def Persistent(
     domain: Any, wave_size: Any, index: Any, group_size: int = 8, num_stages: int = 0
 ) -> LoopFrame:
     """The tiles of `domain` that this block works on; `group_size` orders tiles for the cache."""
-    return PersistentFrame(domain, wave_size, index, num_stages)
+    return PersistentFrame(domain, wave_size, index, _stages(num_stages))
 
 
 def parallel(start: Any, stop: Any = None, *, annotations: Any = None) -> LoopFrame:
@@ -194,7 +204,7 @@ def as_loop(iterable: Any) -> LoopFrame | None:
 def make_range(*arguments: Any) -> LoopFrame:
     """`range` whose arguments may be run-time values."""
     if not 1 <= len(arguments) <= 3:
-        raise TypeError(f"range takes 1 to 3 arguments, found {len(arguments)}")
+        raise TypeError(f"error[E0505]: range takes 1 to 3 arguments, found {len(arguments)}")
     return ForFrame(*arguments)
 
 
@@ -212,5 +222,5 @@ def ceildiv(left: Any, right: Any) -> Any:
             return -(-int(left) // int(right))
     found = binary("ceildiv", left, right)
     if found is NotImplemented:
-        raise TypeError(f"T.ceildiv of {left!r} and {right!r}; both must be integers")
+        raise TypeError(f"error[E0203]: T.ceildiv of {left!r} and {right!r}; both must be integers")
     return found

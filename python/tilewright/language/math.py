@@ -33,9 +33,8 @@ from .symbols import binary as symbolic_binary
 def _refuse_tiles(name: str, *values: Any) -> None:
     if any(isinstance(v, (Buffer, Region)) for v in values):
         raise TypeError(
-            f"T.{name} works on scalars, found a whole buffer; use T.v{name} for "
-            f"tiles, or T.{name} on elements "
-            "inside T.Parallel"
+            f"error[E0202]: T.{name} works on scalars, found a whole buffer; use T.v{name} for "
+            f"tiles, or T.{name} on elements inside T.Parallel"
         )
 
 
@@ -215,7 +214,7 @@ def infinity(dtype: Any = "float32") -> Any:
     """Infinity of a floating-point type."""
     to = check_supported(as_dtype(dtype))
     if not to.is_float or to == "float8_e4m3fn":
-        raise TypeError(f"{to} has no infinity; use T.max_value({to!r})")
+        raise TypeError(f"error[E0210]: {to} has no infinity; use T.max_value({to!r})")
     return typed_constant(_math.inf, to)
 
 
@@ -280,7 +279,7 @@ def _ieee(name: str, function: str, text: str) -> Callable[..., Any]:
 def _nearest(name: str, rounding_mode: str) -> None:
     if rounding_mode != "rn":
         raise NotImplementedError(
-            f"T.{name} rounds to nearest only; found rounding mode {rounding_mode!r}"
+            f"error[E0207]: T.{name} rounds to nearest only; found rounding mode {rounding_mode!r}"
         )
 
 

@@ -136,7 +136,7 @@ class FourBit(Buffer):
     def __setitem__(self, index: Any, value: Any) -> None:
         target = self[index]
         if isinstance(target, Part):
-            raise TypeError(f"writing a slice of {self.element} elements; use T.copy")
+            raise TypeError(f"error[E0316]: writing a slice of {self.element} elements; use T.copy")
         target.store(value)
 
     def load(self, parts: Sequence[Any]) -> Expr:
@@ -183,8 +183,9 @@ class FourBitTensor(FourBit):
         lanes, _ = current().core.parallel_lanes()
         if lanes:
             raise ValueError(
-                f"{self.element} elements of a tensor share a byte, which two lanes of T.Parallel "
-                "would write at once; write a tile and copy it with T.copy, or use T.serial"
+                f"error[E0316]: {self.element} elements of a tensor share a byte, which two lanes "
+                "of T.Parallel would write at once; write a tile and copy it with T.copy, or use "
+                "T.serial"
             )
         place = (*parts[:-1], parts[-1] // 2)
         shift = (parts[-1] % 2) * 4
@@ -224,7 +225,8 @@ def _starts_and_sizes(part: Any) -> tuple[FourBit | Buffer, list[Any], list[Any]
     if isinstance(part, Buffer):
         return part, [0] * len(part.shape), list(part.shape)
     raise TypeError(
-        f"a copy of elements of four bits takes whole tiles on its other side, found {part!r}"
+        "error[E0316]: a copy of elements of four bits takes whole tiles on its other side, found "
+        f"{part!r}"
     )
 
 
@@ -240,7 +242,9 @@ def copy(src: Any, dst: Any) -> None:
     source, source_at, source_sizes = _starts_and_sizes(src)
     target, target_at, target_sizes = _starts_and_sizes(dst)
     if isinstance(source, FourBitTensor) and isinstance(target, FourBitTensor):
-        raise NotImplementedError("a copy from tensor to tensor of four bits; copy through a tile")
+        raise NotImplementedError(
+            "error[E0316]: a copy from tensor to tensor of four bits; copy through a tile"
+        )
     if not isinstance(source, FourBitTensor) and not isinstance(target, FourBitTensor):
         _convert(source, source_at, target, target_at, target_sizes or source_sizes)
         return
@@ -260,14 +264,14 @@ def copy(src: Any, dst: Any) -> None:
         or (tile.element != tensor.element)
     ):
         raise ValueError(
-            f"a copy of {tensor.element} elements between a tensor and a tile takes a whole tile "
-            "of that type"
+            f"error[E0316]: a copy of {tensor.element} elements between a tensor and a tile takes "
+            "a whole tile of that type"
         )
     sizes = [int(s) for s in tile.shape]
     if sizes[-1] % 2 or (is_number(at[-1]) and at[-1] % 2):
         raise ValueError(
-            f"{tensor.element}: two elements share a byte, so rows of a tile have an even size and "
-            f"start at an even index; found {sizes[-1]} elements from {at[-1]}"
+            f"error[E0316]: {tensor.element}: two elements share a byte, so rows of a tile have an "
+            f"even size and start at an even index; found {sizes[-1]} elements from {at[-1]}"
         )
     packed = _tile("packed", (*sizes[:-1], sizes[-1] // 2), BYTE)
     corner = tensor.bytes[(*at[:-1], at[-1] // 2)]
@@ -294,7 +298,9 @@ def _convert(
 ) -> None:
     """Between tiles: element by element, with the rounding of the target."""
     if sizes is None or len(source_at) != len(target_at):
-        raise ValueError("a copy between tiles of four bits needs the same rank on both sides")
+        raise ValueError(
+            "error[E0316]: a copy between tiles of four bits needs the same rank on both sides"
+        )
     with _lanes(sizes) as lanes:
         value = source[tuple(a + i for a, i in zip(source_at, lanes, strict=True))]
         target[tuple(a + i for a, i in zip(target_at, lanes, strict=True))] = read(value)

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..dtypes import DType, check_supported, limits
 from ..dtypes import dtype as as_dtype
+from ..keywords import hints
 from .buffer import Buffer, Element, normalize_shape, operand
 from .builder import current
 from .expr import read, to_value, typed_constant
@@ -46,7 +47,7 @@ class Reducer(Buffer):
         """Combines a value into one element."""
         target = self[index]
         if not isinstance(target, Element):
-            raise TypeError("a reducer is updated element by element: r[i]")
+            raise TypeError("error[E0452]: a reducer is updated element by element: r[i]")
         current().core.atomic_scalar(KINDS[self.op], operand(target), to_value(read(value)), [])
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -60,7 +61,9 @@ class Reducer(Buffer):
 def alloc_reducer(shape: Any, dtype: Any, op: str = "sum", replication: Any = None) -> Reducer:
     """A tile for a reduction by `op`; it starts from the value that changes nothing."""
     if op not in KINDS:
-        raise ValueError(f"T.alloc_reducer: unknown op {op!r}; allowed are {', '.join(KINDS)}")
+        raise ValueError(
+            f"error[E0452]: T.alloc_reducer: unknown op {op!r}; allowed are {', '.join(KINDS)}"
+        )
     sizes = [int(size) for size in normalize_shape(shape)]
     core = current().core.alloc(
         "alloc_reducer", check_supported(as_dtype(dtype)), sizes, "fragment"
@@ -72,7 +75,9 @@ def alloc_reducer(shape: Any, dtype: Any, op: str = "sum", replication: Any = No
 
 def _check(reducer: Any, what: str) -> Reducer:
     if not isinstance(reducer, Reducer):
-        raise TypeError(f"T.{what} takes a reducer made by T.alloc_reducer, found {reducer!r}")
+        raise TypeError(
+            f"error[E0452]: T.{what} takes a reducer made by T.alloc_reducer, found {reducer!r}"
+        )
     return reducer
 
 
@@ -86,13 +91,16 @@ def reducer_init(reducer: Any, init: Any = None) -> None:
 def reducer_update(target: Any, value: Any) -> None:
     """Combines `value` into the element `target` of a reducer."""
     if not isinstance(target, Element):
-        raise TypeError(f"T.reducer_update takes an element r[i] of a reducer, found {target!r}")
+        raise TypeError(
+            f"error[E0452]: T.reducer_update takes an element r[i] of a reducer, found {target!r}"
+        )
     _check(target.buffer, "reducer_update")
     kind = KINDS[target.buffer.op]  # type: ignore[attr-defined]
     current().core.atomic_scalar(kind, operand(target), to_value(read(value)), [])
 
 
-def finalize_reducer(reducer: Any, dst: Any = None, batch: int = 1, **hints: Any) -> None:
+@hints("annotations")
+def finalize_reducer(reducer: Any, dst: Any = None, batch: int = 1) -> None:
     """Ends the reduction; its result is in the reducer, and copied to `dst` when given."""
     found = _check(reducer, "finalize_reducer")
     if dst is not None:

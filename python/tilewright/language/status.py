@@ -41,6 +41,29 @@ LATER: dict[str, str] = {
     "SimtVF": "use T.Parallel",
 }
 
+#: Names of Triton and NumPy, and what does the same here.
+_ELSEWHERE: dict[str, str] = {
+    "load": "copy a part of the tensor into a tile: T.copy(A[i * 64, 0], tile)",
+    "store": "copy the tile into the tensor: T.copy(tile, C[i * 64, 0])",
+    "program_id": "`with T.Kernel(n, m) as (x, y)` gives the numbers of the block",
+    "num_programs": "use T.get_block_extent",
+    "make_block_ptr": "T.copy takes a corner A[i, j] or a region A[a:b, c:d]",
+    "zeros": "allocate with T.alloc_fragment(shape, dtype) and use T.clear or T.fill",
+    "ones": "allocate with T.alloc_fragment(shape, dtype) and use T.fill",
+    "full": "allocate with T.alloc_fragment(shape, dtype) and use T.fill",
+    "dot": "use T.gemm(a, b, c), which adds the product to c",
+    "matmul": "use T.gemm(a, b, c), which adds the product to c",
+    "sum": "use T.reduce_sum(tile, out, dim)",
+    "mean": "use T.reduce_sum(tile, out, dim) and divide",
+    "where": "use T.if_then_else(condition, x, y) on elements, or T.vselect on tiles",
+    "cdiv": "use T.ceildiv",
+    "maximum": "use T.max on elements, or T.vmax on tiles",
+    "minimum": "use T.min on elements, or T.vmin on tiles",
+    "constexpr": "a parameter without a tensor type is a compile-time number",
+    "static_range": "use a Python loop over a tuple, or T.unroll",
+    "num_warps": "leave it out",
+}
+
 #: Names of GPU hardware, by what they begin with or in full, and what to use in their place.
 _GPU: dict[str, str] = {
     "get_lane_idx": "use T.Parallel",
@@ -138,12 +161,17 @@ def missing(name: str) -> str:
         return f"module 'tilewright.language' has no attribute {name!r}"
     advice = gpu_advice(name)
     if advice is not None:
-        return f"T.{name} is GPU-only: it controls hardware that the NPU does not have; {advice}"
+        return (
+            f"error[E0122]: T.{name} is GPU-only: it controls hardware that the NPU does not have; "
+            f"{advice}"
+        )
     if name in LATER:
-        return f"T.{name} is not supported yet; {LATER[name]}"
+        return f"error[E0122]: T.{name} is not supported yet; {LATER[name]}"
+    if name in _ELSEWHERE:
+        return f"error[E0121]: T.{name} is not a name of the kernel language; {_ELSEWHERE[name]}"
     import tilewright.language as language
 
     known = [n for n in dir(language) if not n.startswith("_")]
     close = difflib.get_close_matches(name, known, n=3)
     hint = f"; did you mean {' or '.join('T.' + c for c in close)}?" if close else ""
-    return f"T.{name} is not a name of the kernel language that tilewright has{hint}"
+    return f"error[E0121]: T.{name} is not a name of the kernel language that tilewright has{hint}"

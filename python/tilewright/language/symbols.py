@@ -132,9 +132,8 @@ class Symbolic:
             if relation in ("eq", "ne"):
                 return relation == "ne"
             raise TypeError(
-                f"the size {self} is known only when the kernel is called, so it "
-                "cannot be compared "
-                "outside a kernel; pass the size as a Python number"
+                f"error[E0112]: the size {self} is known only when the kernel is called, so it "
+                "cannot be compared outside a kernel; pass the size as a Python number"
             )
         return expr.compare(relation, self, other)
 
@@ -146,15 +145,14 @@ class Symbolic:
 
     def __bool__(self) -> bool:
         raise TypeError(
-            f"the size {self} is known only when the kernel is called and cannot steer "
-            "Python; use it "
-            "in `if` inside a kernel, or pass the size as a Python number"
+            f"error[E0112]: the size {self} is known only when the kernel is called and cannot "
+            "steer Python; use it in `if` inside a kernel, or pass the size as a Python number"
         )
 
     def __index__(self) -> int:
         raise TypeError(
-            f"the size {self} is known only when the kernel is called; a Python number "
-            "is needed here"
+            f"error[E0112]: the size {self} is known only when the kernel is called; a Python "
+            "number is needed here"
         )
 
     def __hash__(self) -> int:
@@ -177,7 +175,9 @@ class SymbolicVar(Symbolic):
 
     def __init__(self, name: str) -> None:
         if not name.isidentifier() or name in _WORDS:
-            raise ValueError(f"{name!r} cannot name a size; use a plain identifier such as 'M'")
+            raise ValueError(
+                f"error[E0318]: {name!r} cannot name a size; use a plain identifier such as 'M'"
+            )
         super().__init__((name,))
         self.name = name
 
@@ -244,7 +244,7 @@ def _names(text: Any, rest: tuple[Any, ...]) -> list[str]:
     parts = [text, *rest]
     names = [n for part in parts for n in str(part).replace(",", " ").split()]
     if not names:
-        raise ValueError("at least one name is needed, for example 'M, N'")
+        raise ValueError("error[E0318]: at least one name is needed, for example 'M, N'")
     return names
 
 

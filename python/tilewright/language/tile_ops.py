@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..keywords import advice, hints
 from . import packed
 from .buffer import Buffer, Element, Region, is_box, operand
 from .builder import current
@@ -19,7 +20,8 @@ def _sizes(size: Any) -> list[Any]:
     return to_values(size if isinstance(size, (list, tuple)) else [size])
 
 
-def copy(src: Any, dst: Any, coalesced_width: Any = None, size: Any = None, **hints: Any) -> None:
+@hints("disable_tma", "eviction_policy", "prefer_instruction", "annotations", "loop_layout")
+def copy(src: Any, dst: Any, coalesced_width: Any = None, size: Any = None) -> None:
     """Copies a box between any two places, converting element types.
 
     Operands are buffers, corners `A[i, j]` and regions `A[a:b, c]`; a corner takes its extents
@@ -29,7 +31,7 @@ def copy(src: Any, dst: Any, coalesced_width: Any = None, size: Any = None, **hi
         size = coalesced_width
     elif coalesced_width is not None and not isinstance(coalesced_width, int):
         raise TypeError(
-            f"T.copy takes a source, a destination and sizes; the third argument is "
+            "error[E0123]: T.copy takes a source, a destination and sizes; the third argument is "
             f"{coalesced_width!r}: use one T.copy for each pair"
         )
     if packed.copies(src, dst):
@@ -55,17 +57,19 @@ def gemm(A: Any, B: Any, C: Any, *args: Any, **options: Any) -> None:
     )
     if len(args) > len(names):
         raise TypeError(
-            f"T.gemm takes at most {3 + len(names)} positional arguments, found {3 + len(args)}"
+            f"error[E0123]: T.gemm takes at most {3 + len(names)} positional arguments, found "
+            f"{3 + len(args)}"
         )
     for name, value in zip(names, args, strict=False):
         if name in options:
-            raise TypeError(f"T.gemm got {name} twice")
+            raise TypeError(f"error[E0123]: T.gemm got {name} twice")
         options[name] = value
     known = _GEMM_OPTIONS
     for name in options:
         if name not in known:
             raise TypeError(
-                f"T.gemm has no option {name!r}; allowed are {', '.join(sorted(known))}"
+                f"error[E0123]: T.gemm has no argument `{name}`"
+                + advice(name, sorted(known), f"it takes {', '.join(sorted(known))}")
             )
     transpose_a = options.get("transpose_A", options.get("a_transpose", False))
     transpose_b = options.get("transpose_B", options.get("b_transpose", False))
@@ -91,8 +95,8 @@ def im2col(
     stride: int,
     dilation: int,
     pad: int,
-    *_: Any,
-    **hints: Any,
+    eviction_policy: Any = None,
+    annotations: Any = None,
 ) -> None:
     """Tile (nhw_step, c_step) of the matrix whose product with a filter is a convolution.
 
@@ -161,9 +165,16 @@ _KINDS = {
 
 def _reduce(kind: str, src: Any, dst: Any, dims: Any, size: Any, clear_first: Any) -> None:
     if kind not in _KINDS:
-        raise ValueError(f"unknown reduction {kind!r}; allowed are {', '.join(_KINDS)}")
+        raise ValueError(
+            f"error[E0421]: unknown reduction {kind!r}; allowed are {', '.join(_KINDS)}"
+        )
     if size is not None and not isinstance(size, (list, tuple)):  # the fourth argument was `clear`
         size, clear_first = None, size
+    if kind.startswith("bit") and src.dtype.is_float:
+        raise TypeError(
+            f"error[E0433]: T.reduce_{kind} of {src!r}: bits of floats have no such reduction; "
+            "look at them with T.vbitcast, or convert with T.cast"
+        )
     axes = [int(d) for d in (dims if isinstance(dims, (list, tuple)) else [dims])]
 
     def emit(source: Any, target: Any, along: list[int]) -> None:
@@ -182,14 +193,15 @@ def _reduce(kind: str, src: Any, dst: Any, dims: Any, size: Any, clear_first: An
         emit(src, dst, axes)
 
 
-def _check_hints(hints: dict[str, Any]) -> None:
-    """Hints of GPU kernels may be ignored; a misspelt argument may not."""
-    unknown = set(hints) - {"batch", "nan_propagate", "annotations"}
-    if unknown:
-        name = sorted(unknown)[0]
-        advice = "; the dimension is `dim`" if name in ("axis", "dims") else ""
-        raise TypeError(
-            f"a reduction has no argument `{name}`{advice}; it takes buffer, out, dim and clear"
+_reduction = hints("batch", "annotations")
+
+
+def _refuse_nan(asked: bool) -> None:
+    """Refuses a maximum or minimum in which NaN is to win."""
+    if asked:
+        raise NotImplementedError(
+            "error[E0122]: nan_propagate=True is not supported: the maximum and minimum of a "
+            "number and NaN are the number; look for NaN with T.isnan"
         )
 
 
@@ -206,8 +218,10 @@ def reduce(
     dim: Any = None,
     batch: int = 1,
     nan_propagate: bool = False,
+    annotations: Any = None,
 ) -> None:
     """`reduce(src, dst, dims, mode, size, clear)` or `reduce(src, dst, "sum", dim, clear)`."""
+    _refuse_nan(nan_propagate)
     if isinstance(dims, str):
         if reduce_mode is not None:
             dim = reduce_mode
@@ -217,61 +231,74 @@ def reduce(
         return
     mode = reduce_type if reduce_type is not None else reduce_mode
     if mode is None:
-        raise TypeError('T.reduce needs a reduction, for example reduce_mode="sum"')
+        raise TypeError('error[E0123]: T.reduce needs a reduction, for example reduce_mode="sum"')
     _reduce(mode, src, dst, dims if dims is not None else dim, size, clear)
 
 
-def reduce_sum(
-    buffer: Any, out: Any, dim: Any = -1, size: Any = None, clear: Any = True, **hints: Any
-) -> None:
+@_reduction
+def reduce_sum(buffer: Any, out: Any, dim: Any = -1, size: Any = None, clear: Any = True) -> None:
     """Sum along `dim`."""
-    _check_hints(hints)
     _reduce("sum", buffer, out, dim, size, clear)
 
 
+@_reduction
 def reduce_max(
-    buffer: Any, out: Any, dim: Any = -1, size: Any = None, clear: Any = True, **hints: Any
+    buffer: Any,
+    out: Any,
+    dim: Any = -1,
+    size: Any = None,
+    clear: Any = True,
+    nan_propagate: bool = False,
 ) -> None:
     """Maximum along `dim`; with clear=False combined with what `out` held."""
-    _check_hints(hints)
+    _refuse_nan(nan_propagate)
     _reduce("max", buffer, out, dim, size, clear)
 
 
+@_reduction
 def reduce_min(
-    buffer: Any, out: Any, dim: Any = -1, size: Any = None, clear: Any = True, **hints: Any
+    buffer: Any,
+    out: Any,
+    dim: Any = -1,
+    size: Any = None,
+    clear: Any = True,
+    nan_propagate: bool = False,
 ) -> None:
     """Minimum along `dim`; with clear=False combined with what `out` held."""
-    _check_hints(hints)
+    _refuse_nan(nan_propagate)
     _reduce("min", buffer, out, dim, size, clear)
 
 
-def reduce_abssum(buffer: Any, out: Any, dim: Any = -1, clear: Any = True, **hints: Any) -> None:
+@_reduction
+def reduce_abssum(buffer: Any, out: Any, dim: Any = -1, clear: Any = True) -> None:
     """Sum of absolute values along `dim`."""
-    _check_hints(hints)
     _reduce("abssum", buffer, out, dim, None, clear)
 
 
-def reduce_absmax(buffer: Any, out: Any, dim: Any = -1, clear: Any = True, **hints: Any) -> None:
+@_reduction
+def reduce_absmax(
+    buffer: Any, out: Any, dim: Any = -1, clear: Any = True, nan_propagate: bool = False
+) -> None:
     """Greatest absolute value along `dim`."""
-    _check_hints(hints)
+    _refuse_nan(nan_propagate)
     _reduce("absmax", buffer, out, dim, None, clear)
 
 
-def reduce_bitand(buffer: Any, out: Any, dim: Any = -1, clear: Any = True, **hints: Any) -> None:
+@_reduction
+def reduce_bitand(buffer: Any, out: Any, dim: Any = -1, clear: Any = True) -> None:
     """Bitwise and along `dim`."""
-    _check_hints(hints)
     _reduce("bitand", buffer, out, dim, None, clear)
 
 
-def reduce_bitor(buffer: Any, out: Any, dim: Any = -1, clear: Any = True, **hints: Any) -> None:
+@_reduction
+def reduce_bitor(buffer: Any, out: Any, dim: Any = -1, clear: Any = True) -> None:
     """Bitwise or along `dim`."""
-    _check_hints(hints)
     _reduce("bitor", buffer, out, dim, None, clear)
 
 
-def reduce_bitxor(buffer: Any, out: Any, dim: Any = -1, clear: Any = True, **hints: Any) -> None:
+@_reduction
+def reduce_bitxor(buffer: Any, out: Any, dim: Any = -1, clear: Any = True) -> None:
     """Bitwise exclusive or along `dim`."""
-    _check_hints(hints)
     _reduce("bitxor", buffer, out, dim, None, clear)
 
 
@@ -281,7 +308,8 @@ def _scan(kind: str, src: Any, dst: Any, dim: int, reverse: bool) -> None:
         along = src.base_dim(int(dim))
         if along is None:
             raise ValueError(
-                f"a scan along dimension {dim} of a view, a part of a tile's dimension"
+                f"error[E0311]: a scan along dimension {dim} of a view, a part of a tile's "
+                "dimension"
             )
         dim = along
     current().core.scan(
@@ -293,15 +321,17 @@ def _scan(kind: str, src: Any, dst: Any, dim: int, reverse: bool) -> None:
     )
 
 
+@hints("annotations")
 def cumsum(
-    src: Any, dst: Any = None, dim: int = 0, reverse: bool = False, size: Any = None, **hints: Any
+    src: Any, dst: Any = None, dim: int = 0, reverse: bool = False, size: Any = None
 ) -> None:
     """Running sum along `dim`; in place without `dst`."""
     _scan("sum", src, dst, dim, reverse)
 
 
+@hints("annotations")
 def cummax(
-    src: Any, dst: Any = None, dim: int = 0, reverse: bool = False, size: Any = None, **hints: Any
+    src: Any, dst: Any = None, dim: int = 0, reverse: bool = False, size: Any = None
 ) -> None:
     """Running maximum along `dim`; in place without `dst`."""
     _scan("max", src, dst, dim, reverse)
@@ -313,7 +343,7 @@ def cummax(
 def _atomic(kind: str, dst: Any, src: Any, third: Any, size: Any, return_prev: bool) -> None:
     if return_prev:
         raise NotImplementedError(
-            "atomics with return_prev=True are not supported yet; use the value "
+            "error[E0122]: atomics with return_prev=True are not supported yet; use the value "
             "without the previous one"
         )
     if size is None and isinstance(third, (list, tuple)):
@@ -333,7 +363,7 @@ def atomic_add(
     return_prev: bool = False,
     use_tma: bool = False,
     size: Any = None,
-    **hints: Any,
+    annotations: Any = None,
 ) -> None:
     """dst += value, atomically across blocks; element, region or whole tensor."""
     _atomic("sum", dst, value, memory_order, size, return_prev)
@@ -366,6 +396,7 @@ def atomic_addx4(
     _atomic_lanes(4, dst, value, memory_order, size, return_prev)
 
 
+@hints("annotations")
 def atomic_max(
     dst: Any, value: Any, memory_order: Any = None, return_prev: bool = False, size: Any = None
 ) -> None:
@@ -373,6 +404,7 @@ def atomic_max(
     _atomic("max", dst, value, memory_order, size, return_prev)
 
 
+@hints("annotations")
 def atomic_min(
     dst: Any, value: Any, memory_order: Any = None, return_prev: bool = False, size: Any = None
 ) -> None:
@@ -383,7 +415,8 @@ def atomic_min(
 # -- debugging ------------------------------------------------------------------------------------
 
 
-def print_(obj: Any = None, msg: str = "", *args: Any, **hints: Any) -> None:
+@hints("warp_group_id", "warp_id")
+def print_(obj: Any = None, msg: str = "", *args: Any) -> None:
     """Prints a scalar, a buffer or a region once per block."""
     builder = current()
     if isinstance(obj, str):
@@ -447,12 +480,13 @@ def store_fixpipe(
     """L0C to global memory: `pre_relu_mode="relu"` clips at 0 first, then elements narrow."""
     if not enable_nz2nd or channel_split:
         raise NotImplementedError(
-            "T.store_fixpipe writes rows: enable_nz2nd=True without channel_split; tensors in "
-            "the accumulator's own order cannot be read by anything else here"
+            "error[E0607]: T.store_fixpipe writes rows: enable_nz2nd=True without channel_split; "
+            "tensors in the accumulator's own order cannot be read by anything else here"
         )
     if pre_relu_mode not in ("", "relu"):
         raise ValueError(
-            f"T.store_fixpipe: unknown pre_relu_mode {pre_relu_mode!r}; allowed are 'relu' and ''"
+            f"error[E0607]: T.store_fixpipe: unknown pre_relu_mode {pre_relu_mode!r}; allowed are "
+            "'relu' and ''"
         )
     current().expert_names.add("store_fixpipe")
     current().core.copy(

@@ -32,7 +32,7 @@ def _elementwise(
 
 
 def _binary(name: str, function: str, text: str) -> Callable[..., None]:
-    def apply(A: Any, B: Any, C: Any, *options: Any, **hints: Any) -> None:
+    def apply(A: Any, B: Any, C: Any) -> None:
         _elementwise(function, [A, B], C)
 
     apply.__name__ = apply.__qualname__ = name
@@ -89,7 +89,9 @@ _ROUNDINGS = ("rint", "round", "floor", "ceil", "trunc", "odd")
 def vcmp(A: Any, B: Any, C: Any, mode: str) -> None:
     """C = A `mode` B, a bool tile; mode is eq, ne, lt, gt, ge or le."""
     if mode not in _COMPARISONS:
-        raise ValueError(f"T.vcmp: unknown mode {mode!r}; allowed are {', '.join(_COMPARISONS)}")
+        raise ValueError(
+            f"error[E0434]: T.vcmp: unknown mode {mode!r}; allowed are {', '.join(_COMPARISONS)}"
+        )
     _elementwise(mode, [A, B], C)
 
 
@@ -107,7 +109,8 @@ def vcast(src: Any, dst: Any, size: Any = None, round_mode: str | None = None) -
         size, round_mode = None, size
     if round_mode is not None and round_mode not in _ROUNDINGS:
         raise ValueError(
-            f"T.vcast: unknown round_mode {round_mode!r}; allowed are {', '.join(_ROUNDINGS)}"
+            f"error[E0207]: T.vcast: unknown round_mode {round_mode!r}; allowed are "
+            f"{', '.join(_ROUNDINGS)}"
         )
     _elementwise("cast", [src], dst, size, round_mode or "")
 
@@ -161,7 +164,7 @@ def vreshape(src: Any, dst: Any, *rest: Any) -> Any:
 def vbitcast(src: Any, dtype: Any, size: Any = None) -> Buffer:
     """A new tile of src's shape with the same bits, read as elements of another type as wide."""
     if size is not None:
-        raise ValueError("T.vbitcast: give a slice of the tile in place of size")
+        raise ValueError("error[E0444]: T.vbitcast: give a slice of the tile in place of size")
     core = current().core.bitcast_tile(
         operand(src, "src of T.vbitcast"), check_supported(as_dtype(dtype))
     )
@@ -174,7 +177,9 @@ def vconcat(*arguments: Any, dim: int | None = None) -> None:
     if dim is None:
         dim = int(parts.pop())
     if len(parts) < 2:
-        raise TypeError("T.concat takes at least one source, the destination and the dimension")
+        raise TypeError(
+            "error[E0444]: T.concat takes at least one source, the destination and the dimension"
+        )
     *sources, dst = parts
     current().core.concat([operand(s) for s in sources], operand(dst), int(dim))
 
@@ -200,7 +205,9 @@ def vinterleave(*tiles: Any, channel_nums: int = 2, size: Any = None) -> None:
     """dst[..., 2 j] = a[..., j], dst[..., 2 j + 1] = b[..., j]."""
     *sources, dst = tiles
     if len(sources) != channel_nums:
-        raise ValueError(f"T.interleave: {len(sources)} sources for channel_nums={channel_nums}")
+        raise ValueError(
+            f"error[E0446]: T.interleave: {len(sources)} sources for channel_nums={channel_nums}"
+        )
     for channel, source in enumerate(sources):
         with _lanes(list(source.shape)) as index:
             *outer, last = index
@@ -215,8 +222,9 @@ def vdeinterleave(
     modes["ALL_CHANNELS"] = list(range(channel_nums))
     if index_mode not in modes or len(dsts) != len(modes[index_mode]):
         raise ValueError(
-            f"T.deinterleave: index_mode {index_mode!r} with {len(dsts)} outputs; allowed are "
-            f"ALL_CHANNELS with {channel_nums}, and one of CHANNEL_0 to CHANNEL_{channel_nums - 1}"
+            f"error[E0446]: T.deinterleave: index_mode {index_mode!r} with {len(dsts)} outputs; "
+            f"allowed are ALL_CHANNELS with {channel_nums}, and one of CHANNEL_0 to "
+            f"CHANNEL_{channel_nums - 1}"
         )
     for channel, dst in zip(modes[index_mode], dsts, strict=True):
         with _lanes(list(dst.shape)) as index:
@@ -229,10 +237,12 @@ def vpad(src: Any, dst: Any, value: Any, low: Any, high: Any, size: Any = None) 
     shape = list(src.shape)
     lows, highs = list(low), list(high)
     if len(lows) != len(shape) or len(highs) != len(shape):
-        raise ValueError(f"T.pad: low and high need {len(shape)} entries, one per dimension")
+        raise ValueError(
+            f"error[E0444]: T.pad: low and high need {len(shape)} entries, one per dimension"
+        )
     padded = [d for d in range(len(shape)) if not (_is_zero(lows[d]) and _is_zero(highs[d]))]
     if len(padded) > 1:
-        raise ValueError(f"T.pad: dimensions {padded} are padded; only one may be")
+        raise ValueError(f"error[E0444]: T.pad: dimensions {padded} are padded; only one may be")
     current().core.fill(operand(dst, "dst of T.pad"), to_value(value))
     source: list[Any] = [slice(None)] * len(shape)
     target: list[Any] = [slice(0, extent) for extent in shape]

@@ -94,8 +94,8 @@ class View(Buffer):
             mapped[into[0]] = slice((outer + start) * inner, (outer + stop) * inner)
             return
         raise ValueError(
-            f"a slice of the view {self.shape} of {self.base.name} {self.base.shape} does not lie "
-            "in one piece there; take single indices of the outer dimensions"
+            f"error[E0311]: a slice of the view {self.shape} of {self.base.name} {self.base.shape} "
+            "does not lie in one piece there; take single indices of the outer dimensions"
         )
 
     def _flat(self, dims: Sequence[int], parts: Sequence[Any]) -> Any:
@@ -114,9 +114,9 @@ class View(Buffer):
         """The whole view as an operand: the whole tile, where only dimensions of size 1 differ."""
         if [s for s in self.shape if s != 1] != [s for s in self.base.shape if s != 1]:
             raise ValueError(
-                f"the view {self.shape} of {self.base.name} {self.base.shape} cannot be an operand "
-                "of this operation; use its elements, T.reduce_* on its last dimensions, or the "
-                "tile itself"
+                f"error[E0311]: the view {self.shape} of {self.base.name} {self.base.shape} cannot "
+                "be an operand of this operation; use its elements, T.reduce_* on its last "
+                "dimensions, or the tile itself"
             )
         return self.base.operand()
 
@@ -139,9 +139,9 @@ class View(Buffer):
                 continue
             if reduced != wide[-len(reduced) :]:
                 raise ValueError(
-                    f"a reduction of the view {self.shape} of {self.base.name} {self.base.shape} "
-                    f"along {list(dims)}: within a dimension of the tile only the last ones can be "
-                    "reduced"
+                    f"error[E0311]: a reduction of the view {self.shape} of {self.base.name} "
+                    f"{self.base.shape} along {list(dims)}: within a dimension of the tile only "
+                    "the last ones can be reduced"
                 )
             loops += wide[: -len(reduced)]
         yield tuple(loops)
@@ -193,15 +193,16 @@ def view(src: Any, shape: Any = None, dtype: Any = None) -> Buffer:
     """
     if not isinstance(src, Buffer) or isinstance(src, FourBitTile):
         raise TypeError(
-            f"T.view takes a tile or a tensor of elements of 8 bits or more, found {src!r}"
+            "error[E0310]: T.view takes a tile or a tensor of elements of 8 bits or more, found "
+            f"{src!r}"
         )
     element = src.dtype if dtype is None else as_dtype(dtype)
     sizes = src.shape if shape is None else normalize_shape(shape)
     static = all(isinstance(s, int) for s in (*src.shape, *sizes))
     if static and math.prod(sizes) * element.bits != math.prod(src.shape) * src.dtype.bits:
         raise ValueError(
-            f"a view of {src.name} {tuple(src.shape)} {src.dtype} with shape {tuple(sizes)} and "
-            f"type {element} has another number of bits"
+            f"error[E0310]: a view of {src.name} {tuple(src.shape)} {src.dtype} with shape "
+            f"{tuple(sizes)} and type {element} has another number of bits"
         )
     if src.scope == "global":
         return _tensor_view(src, tuple(sizes), element, f"{src.name}_view{next(_numbers)}")

@@ -43,14 +43,14 @@ def bug_report(options: argparse.Namespace) -> int:
     stem = options.target.rpartition(".")[2] if options.module else target.stem
     output = Path(options.output or f"tilewright-report-{stem}.zip").absolute()
     if not options.module and not target.is_file():
-        print(f"tilewright: no file {options.target}", file=sys.stderr)
+        print(f"tilewright: error[E0910]: no file {options.target}", file=sys.stderr)
         return 1
     try:
         # Beside the goal, so that the finished report appears there in one step; and now, so that
         # a folder that cannot be written is known before the script runs.
         handle, aside = tempfile.mkstemp(prefix=".tilewright-report-", dir=output.parent)
     except OSError as error:
-        print(f"tilewright: cannot write {output}: {error.strerror}", file=sys.stderr)
+        print(f"tilewright: error[E0914]: cannot write {output}: {error.strerror}", file=sys.stderr)
         return 1
     try:
         with os.fdopen(handle, "wb") as file, tempfile.TemporaryDirectory() as name:
@@ -60,7 +60,10 @@ def bug_report(options: argparse.Namespace) -> int:
                 _fill(archive, options, folder, ran)
         os.replace(aside, output)
     except OSError as error:
-        print(f"tilewright: cannot write {output}: {error.strerror or error}", file=sys.stderr)
+        print(
+            f"tilewright: error[E0914]: cannot write {output}: {error.strerror or error}",
+            file=sys.stderr,
+        )
         return 1
     finally:
         with contextlib.suppress(FileNotFoundError):

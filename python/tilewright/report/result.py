@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import ArgumentError, Location, MissingPackageError
+from ..errors import ArgumentError, Location, MissingPackageError, with_code
 
 SCHEMA = "tilewright.simulation"
 #: Version of the JSON form that this package reads and writes.
@@ -83,12 +83,13 @@ class Launch:
 class Finding:
     """A fault of the kernel that the checker has found.
 
-    `kind` is its class and `tool` the part of the checker, as docs/simulator.md lists them;
-    `memory` the buffers or the tensor concerned, `edge` what would put it right, each empty where
-    there is none; `location` and `other_location` the two sides.
+    `kind` is its class, `code` its error code and `tool` the part of the checker, as
+    docs/simulator.md lists them; `memory` the buffers or the tensor concerned, `edge` what would
+    put it right, each empty where there is none; `location` and `other_location` the two sides.
     """
 
     kind: str
+    code: str
     tool: str
     message: str
     memory: str
@@ -180,12 +181,14 @@ class SimulationResult:
         where the run would not have been the same, such as with another number of cores.
         """
         if self.stored is None:
-            raise ArgumentError("nothing was kept of this run; pass store=True to simulate")
+            raise ArgumentError(
+                "error[E0817]: nothing was kept of this run; pass store=True to simulate"
+            )
         core, run = self.stored
         values = {key: float(value) for key, value in (constants or {}).items()}
         report = core.retime(run, chip or "", values)
         if not report["ok"]:
-            raise ArgumentError(f"kernel {self.kernel}: {report['error']}")
+            raise ArgumentError(with_code(f"error[E0817]: kernel {self.kernel}: {report['error']}"))
         return SimulationResult.from_json(report["json"], stored=self.stored)
 
     def to_json(self) -> str:
@@ -199,15 +202,17 @@ class SimulationResult:
             root = json.loads(text)
         except json.JSONDecodeError as error:
             raise ValueError(
-                f"the simulation result is no JSON, or cut short: {error.msg} at line "
-                f"{error.lineno}, column {error.colno} of {len(text)} characters"
+                f"error[E0817]: the simulation result is no JSON, or cut short: {error.msg} at "
+                f"line {error.lineno}, column {error.colno} of {len(text)} characters"
             ) from None
         if not isinstance(root, dict) or root.get("schema") != SCHEMA:
-            raise ValueError(f"the text is no simulation result: its schema is not {SCHEMA!r}")
+            raise ValueError(
+                f"error[E0817]: the text is no simulation result: its schema is not {SCHEMA!r}"
+            )
         if root.get("version") != VERSION:
             raise ValueError(
-                f"the simulation result has version {root.get('version')}; this package reads "
-                f"{VERSION}"
+                f"error[E0817]: the simulation result has version {root.get('version')}; this "
+                f"package reads {VERSION}"
             )
         plain = ("kernel", "chip", "clock_mhz", "timing_only", "ok", "error", "instructions")
         try:
@@ -221,12 +226,12 @@ class SimulationResult:
                 stored=stored,
             )
         except KeyError as error:
-            raise ValueError(f"the simulation result lacks {error}") from None
+            raise ValueError(f"error[E0817]: the simulation result lacks {error}") from None
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """One of TABLES as a list of flat rows. ValueError for another name."""
         if table not in TABLES:
-            raise ValueError(f"no table {table!r}; there are {', '.join(TABLES)}")
+            raise ValueError(f"error[E0817]: no table {table!r}; there are {', '.join(TABLES)}")
         if table == "findings":
             return [_flat(vars(finding)) for finding in self.findings]
         found = []
@@ -251,7 +256,7 @@ class SimulationResult:
         try:
             import pandas
         except ImportError:
-            raise MissingPackageError("to_pandas", "pandas", "pandas") from None
+            raise MissingPackageError("error[E0817]: to_pandas", "pandas", "pandas") from None
         return pandas.DataFrame(rows)
 
     def _basis(self) -> str:

@@ -39,7 +39,7 @@ def finding_text(name: str, finding: Any) -> str:
     if second and second != first:
         places += f" against {second}"
     times = f" ({finding['count']} times)" if finding["count"] > 1 else ""
-    head = f"check: {name}: {finding['tool']}: {finding['kind']}"
+    head = f"check: {name}: {finding['tool']}: {finding['kind']} [{finding['code']}]"
     return f"{head}: {finding['message']}{places}{times}"
 
 

@@ -6,13 +6,17 @@ from __future__ import annotations
 from typing import Any
 
 from .. import env
+from ..errors import with_code
 
 
 def chip_info() -> Any:
-    """The description of the chip that kernels are compiled for."""
+    """The description of the chip that kernels are compiled for; ValueError for an unknown one."""
     from .. import _core
 
-    return _core.chip_info(env.compile_settings().chip)
+    try:
+        return _core.chip_info(env.compile_settings().chip)
+    except ValueError as error:
+        raise ValueError(with_code(str(error))) from None
 
 
 class NPUUtils:
