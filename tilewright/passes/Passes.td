@@ -416,9 +416,10 @@ def NpuLegalize : Pass<"npu-legalize", "::mlir::func::FuncOp"> {
   let description = [{
     Needs: a device function in the npu dialect without addresses, flags or barriers (else it is left alone).
     Guarantees: arithmetic on bf16 and 8-bit integers, conversions that take more than a step, sums of f16, reductions of
-    magnitudes and reductions that go on with what the destination holds are instructions that HIVM has, with tiles
-    of their own between them; results are the same bits.
-    Leaves alone: 64-bit elements, unsigned integers, functions of f32 that the unit has no instruction for.
+    magnitudes and reductions that go on with what the destination holds, orders of integers, bits of a tile with a scalar and
+    operands that a comparison or a choice repeats are instructions that HIVM has, with tiles of their own between them.
+    64-bit integers, quotients of integers and scans along rows are loops of the scalar unit. Results are the same bits.
+    Leaves alone: unsigned integers of more than 8 bits, functions of f32 that the unit has no instruction for.
 
     Example: test/passes/npu-legalize.mlir.
   }];
