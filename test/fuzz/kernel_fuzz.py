@@ -63,6 +63,20 @@ def make(family: str, seed: int) -> Case:
     return FAMILIES[TURNS[seed % len(TURNS)] if family == "all" else family](seed).make()
 
 
+def traits(case: Case) -> set[str]:
+    """What is in a kernel, of that which many must have."""
+    text, sizes = case.text(), case.sizes
+    tiles = {"M": "bm", "N": "bn", "K": "bk", "S": "bq", "L": "bk"}
+    found = {
+        "mixed": "T.gemm(" in text and "T.Parallel(" in text,
+        "ragged": any(sizes[n] % sizes[tile] for n, tile in tiles.items() if n in sizes),
+        "two loops": text.count("T.Pipelined(") + text.count("T.serial(") > 1,
+        "run-time sizes": case.dynamic,
+        "several blocks a core": case.waves > 1,
+    }
+    return {name for name, holds in found.items() if holds}
+
+
 def setups(case: Case, folder: Path) -> tuple[Settings, list[Settings]]:
     """How the kernel of a seed is compiled, and another way that must give the same result."""
     choose = random.Random(f"setup {case.seed}")
@@ -258,6 +272,9 @@ def main() -> int:
             options.family,
         )
         print(f"{done} kernels, {sum(refused.values())} refused, {len(failed)} failed: {failed}")
+        seeds = range(options.start, options.start + done)
+        found = Counter(t for seed in seeds for t in traits(make(options.family, seed)))
+        print("  " + ", ".join(f"{100 * n // done} % {name}" for name, n in found.most_common()))
         for reason, number in refused.most_common(10):
             print(f"  refused {number} x: {reason}")
     return int(bool(failed))
