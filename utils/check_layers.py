@@ -29,10 +29,11 @@ ALLOWED: dict[str, set[str]] = {
     "to_sim": COMMON | {"support_ir", "npu", "sim"},
     "hivm": COMMON,
     "to_hivm": COMMON | {"support_ir", "npu", "hivm"},
+    "to_expert": COMMON | {"support_ir", "npu"},
     "from_hivm": COMMON | {"support_ir", "npu", "hivm"},
     "driver": COMMON
     | {"support_ir", "tile", "npu", "interp", "builder", "passes", "sim"}
-    | {"to_sim", "to_hivm", "from_hivm"},
+    | {"to_sim", "to_hivm", "from_hivm", "to_expert"},
     "binding": COMMON | {"sim", "builder", "driver"},
 }
 PLAIN = {"support", "machine", "sim", "binding"}

@@ -32,7 +32,7 @@ RUNNABLE = ("python", "sh")
 #: Folders of the project that blocks may read.
 LINKED = ("tilewright", "examples", "test", "utils", "docs")
 #: Where the pages are. Dated notes of docs/design are history: they need not run any more.
-FOLDERS = ("README.md", "CONTRIBUTING.md", "docs", "docs/guides")
+FOLDERS = ("README.md", "README.zh.md", "CONTRIBUTING.md", "docs", "docs/guides")
 
 
 @dataclass

@@ -90,15 +90,16 @@ void defineValues(nb::module_ &m) {
   nb::class_<Operand>(m, "Operand", "A buffer, corner or region handed to a tile operation.")
       .def("__init__",
            [](Operand *self, const Buffer &buffer) {
-             new (self) Operand{buffer, Operand::Kind::Whole, {}, {}, {}};
+             new (self) Operand{buffer, Operand::Kind::Whole, {}, {}, {}, {}};
            })
       .def_static("corner",
                   [](const Buffer &buffer, std::vector<Value> starts) {
-                    return Operand{buffer, Operand::Kind::Corner, std::move(starts), {}, {}};
+                    return Operand{buffer, Operand::Kind::Corner, std::move(starts), {}, {}, {}};
                   })
       .def_ro("buffer", &Operand::buffer)
       .def_ro("starts", &Operand::starts)
       .def_ro("sizes", &Operand::sizes)
+      .def_ro("positions", &Operand::positions)
       .def_prop_ro("scalars", [](const Operand &operand) {
         nb::list list;
         for (bool scalar : operand.scalars)
@@ -164,11 +165,21 @@ void defineBuilder(nb::module_ &m) {
       .def("fma", &KernelBuilder::fma)
       .def("select", &KernelBuilder::select)
       .def("if_then_else", &KernelBuilder::ifThenElse)
-      .def("alloc",
-           [](KernelBuilder &self, const std::string &name, const std::string &type,
-              const std::vector<int64_t> &shape, const std::string &scope) {
-             return self.alloc(name, builder::parseDType(type), shape, scope);
-           })
+      .def(
+          "alloc",
+          [](KernelBuilder &self, const std::string &name, const std::string &type,
+             const std::vector<int64_t> &shape, const std::string &scope, int64_t slots,
+             int64_t address) {
+            return self.alloc(name, builder::parseDType(type), shape, scope, slots, address);
+          },
+          nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg("slots") = 1, nb::arg("address") = -1)
+      .def("next_slot", &KernelBuilder::nextSlot)
+      .def("begin_cores", &KernelBuilder::beginCores)
+      .def("core_id", &KernelBuilder::coreId)
+      .def("core_count", &KernelBuilder::coreCount)
+      .def("begin_block", &KernelBuilder::beginBlock)
+      .def("breakpoint", &KernelBuilder::breakpoint)
+      .def("inline_template", &KernelBuilder::inlineTemplate)
       .def("parallel_lanes",
            [](KernelBuilder &self) {
              auto [lanes, extents] = self.parallelLanes();
@@ -186,8 +197,11 @@ void defineBuilder(nb::module_ &m) {
       .def("store", &KernelBuilder::store)
       .def("region",
            [](KernelBuilder &self, const Buffer &buffer, const std::vector<Value> &starts,
-              const std::vector<std::optional<Value>> &stops, const nb::list &scalars) {
-             return self.region(buffer, starts, stops, flags(scalars));
+              const std::vector<std::optional<Value>> &stops, const nb::list &scalars,
+              const std::vector<int64_t> &positions) {
+             Operand region = self.region(buffer, starts, stops, flags(scalars));
+             region.positions = positions;
+             return region;
            })
       .def("set_pad", &KernelBuilder::setPad)
       .def("copy", &KernelBuilder::copy, nb::arg(), nb::arg(), nb::arg(), nb::arg("relu") = false)
@@ -222,7 +236,8 @@ void defineBuilder(nb::module_ &m) {
       .def("begin_scope", &KernelBuilder::beginScope)
       .def("end_scope", &KernelBuilder::endScope)
       .def("sub_core_id", &KernelBuilder::subCoreId)
-      .def("set_flag", &KernelBuilder::setFlag)
+      .def("set_flag", &KernelBuilder::setFlag, nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+           nb::arg("rotate") = nb::none())
       .def("barrier", &KernelBuilder::barrier)
       .def("block_sync", &KernelBuilder::blockSync)
       .def("print_message", &KernelBuilder::printMessage)

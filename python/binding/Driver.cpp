@@ -292,6 +292,19 @@ nb::tuple hivm(const Kernel &kernel, const std::string &form) {
   return nb::make_tuple(launches, diagnostics);
 }
 
+nb::object expert(const Kernel &kernel) {
+  std::string text;
+  std::vector<driver::Diagnostic> found;
+  {
+    nb::gil_scoped_release release;
+    found = kernel.expert(text);
+  }
+  nb::list diagnostics;
+  for (const driver::Diagnostic &entry : found)
+    diagnostics.append(diagnostic(entry));
+  return nb::make_tuple(text, diagnostics);
+}
+
 driver::Data dataOption(const std::string &text) {
   if (text == "always")
     return driver::Data::Always;
@@ -311,7 +324,8 @@ nb::dict run(const Kernel &kernel, const nb::sequence &list, const std::string &
              const std::string &stage, bool time, bool check, std::optional<uint64_t> delaySeed,
              const std::string &traceFile, int numThreads, int mutant, bool holdProducer,
              int64_t maxInstructions, const std::string &data, const std::string &chip, bool json,
-             bool limits, bool sensitivity, bool store, int32_t sampleWaves) {
+             bool limits, bool sensitivity, bool store, int32_t sampleWaves, double compare,
+             const nb::object &atBreakpoint) {
   if (engine != "simulator" && engine != "interpreter")
     throw nb::value_error("engine must be 'simulator' or 'interpreter'");
   driver::RunOptions options;
@@ -328,15 +342,33 @@ nb::dict run(const Kernel &kernel, const nb::sequence &list, const std::string &
   options.maxInstructions = maxInstructions;
   options.data = dataOption(data);
   options.sampleWaves = sampleWaves;
+  options.compare = compare;
   options.chip = chip;
   options.mutant = mutant;
   options.holdProducer = holdProducer;
+  std::optional<nb::python_error> raised; // by what looks at a breakpoint
+  if (!atBreakpoint.is_none())
+    options.atBreakpoint = [&](const driver::Stop &stop) {
+      nb::gil_scoped_acquire acquire;
+      try {
+        nb::list visible;
+        for (const driver::Visible &seen : stop.visible)
+          visible.append(nb::make_tuple(seen.name, seen.dtype, seen.shape,
+                                        nb::bytes(seen.data, static_cast<size_t>(seen.bytes))));
+        atBreakpoint(location(stop.location), stop.block, visible);
+      } catch (nb::python_error &error) {
+        raised.emplace(std::move(error));
+      }
+      return !raised;
+    };
   auto given = arguments(list);
   driver::RunReport result;
   {
     nb::gil_scoped_release release;
     result = kernel.run(given, options);
   }
+  if (raised)
+    throw std::move(*raised);
   nb::dict found = report(result);
   if (json)
     found["json"] = sim::toJson(result);
@@ -429,13 +461,15 @@ void defineDriver(nb::module_ &m) {
            "check"_a = false, "delay_seed"_a.none() = nb::none(), "trace_file"_a = "",
            "num_threads"_a = 0, "mutant"_a = -1, "hold_producer"_a = false,
            "max_instructions"_a = 0, "data"_a = "always", "chip"_a = "", "json"_a = false,
-           "limits"_a = false, "sensitivity"_a = false, "store"_a = false, "sample_waves"_a = 0)
+           "limits"_a = false, "sensitivity"_a = false, "store"_a = false, "sample_waves"_a = 0,
+           "compare"_a = 0.0, "at_breakpoint"_a.none() = nb::none())
       .def("retime", &retime, "stored"_a, "chip"_a = "", "constants"_a = nb::dict(),
            "Times of a stored run on another chip or with other constants.")
       .def("recompile", &recompile, "disable"_a,
            "The kernel with more stages switched off: as `compile` returns it.")
       .def("hivm", &hivm, "form"_a,
            "(launches, diagnostics): the launches as text of the dialect HIVM.")
+      .def("expert", &expert, "(source, diagnostics): the program as Python of T.Cores.")
       .def_prop_ro("hivm_target", &Kernel::hivmTarget)
       .def("text", &Kernel::text)
       .def("stages", &Kernel::stages)

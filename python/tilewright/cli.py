@@ -22,7 +22,7 @@ from .errors import ArgumentError, MissingTorchError, TilewrightError
 SCRIPTED = ("run", "explain", "port", "bug-report", "export")
 TAKES_VALUE = (
     *("--chip", "--sarif", "--delay", "--trace", "--dump-ir", "--engine", "--opt-level"),
-    *("-o", "--output", "--hivm", "--form", "--kit", "--budget"),
+    *("-o", "--output", "--ulp", "--emit", "--hivm", "--form", "--kit", "--budget"),
 )
 PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
@@ -51,6 +51,21 @@ def parser() -> argparse.ArgumentParser:
     )
     check_options(run)
     run.add_argument("--dump-ir", metavar="DIR", help="write the IR of every stage")
+    run.add_argument(
+        "--compare",
+        action="store_true",
+        help="run beside exact arithmetic and name where the kernel departs; exit code 2",
+    )
+    run.add_argument(
+        "--ulp",
+        metavar="N",
+        help="--compare, with this limit in units in the last place, not 64",
+    )
+    run.add_argument(
+        "--emit",
+        choices=("expert",),
+        help="print each kernel as Python of its program; the script's output goes to stderr",
+    )
     run.add_argument("--engine", choices=ENGINES, help="what runs the kernels (default simulator)")
     explain = scripted(
         commands,
@@ -228,6 +243,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return import_result(options)
     if options.command == "port":
         return port(options)
+    if options.command == "run" and options.emit:
+        return emit(options)
     return explain(options) if options.command == "explain" else run(options)
 
 
@@ -304,6 +321,24 @@ def import_result(options: argparse.Namespace) -> int:
     return 0
 
 
+def emit(options: argparse.Namespace) -> int:
+    """Runs a script and prints its kernels as Expert source. The exit code is the script's, or 1
+    where a kernel has no such source."""
+    from .report import session
+
+    kernels: list[Any] = []
+    session.compiled.append(kernels.append)
+    with contextlib.redirect_stdout(sys.stderr):
+        code = run(options)
+    for kernel in kernels:
+        try:
+            print(kernel.expert_source())
+        except TilewrightError as error:
+            print(f"tilewright: {error}", file=sys.stderr)
+            code = code or 1
+    return code
+
+
 def explain(options: argparse.Namespace) -> int:
     """Runs a script and prints what limits its kernels. The exit code is the script's."""
     from .report import session
@@ -349,6 +384,8 @@ def set_environment(options: argparse.Namespace) -> None:
     values |= {name: "1" if given.get(name.lower()) else None for name in ("TIME", "CHECK")}
     for name in ("TRACE", "DUMP_IR"):
         values[name] = given.get(name.lower()) and os.path.abspath(given[name.lower()])
+    if given.get("compare") or given.get("ulp"):
+        values["COMPARE"] = given.get("ulp") or "64"
     values["RUN"] = "1"
     for name, value in values.items():
         if value is not None:
@@ -412,8 +449,11 @@ def finish(code: int, sarif: str | None = None) -> int:
     if problem:
         print(f"tilewright: {problem}", file=sys.stderr)
         return code or 1
-    if run_settings().check and not session.findings and code == 0:
+    settings = run_settings()
+    if settings.check and not session.findings and code == 0:
         print("check: nothing found", file=sys.stderr)
+    if settings.compare and not session.findings and code == 0:
+        print("compare: nothing departs", file=sys.stderr)
     return code or session.exit_code()
 
 

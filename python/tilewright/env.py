@@ -12,7 +12,7 @@ DEFAULT_CHIP = "910b3"
 VARIABLES = (
     *("CHIP", "OPT_LEVEL", "STRICT", "VERIFY_EACH", "DUMP_IR", "DISABLE", "ENGINE", "STAGE"),
     *("MODE", "TIME", "SENSITIVITY", "CHECK", "DELAY", "TRACE", "NUM_THREADS", "RUN"),
-    *("MAX_INSTRUCTIONS", "CACHE", "CACHE_DIR", "CACHE_MB"),
+    *("MAX_INSTRUCTIONS", "CACHE", "CACHE_DIR", "CACHE_MB", "COMPARE"),
 )
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"", "0", "false", "no", "off"}
@@ -93,12 +93,13 @@ class RunSettings:
     trace_file: str
     num_threads: int
     max_instructions: int  #: of one core, before a run counts as endless; 0: the default
+    compare: float  #: ulp that a tile may be away from exact arithmetic; 0: it is not compared
 
 
 def compile_settings(strict: bool = False) -> CompileSettings:
     """The settings of now; `strict` is the kernel's own wish, which the environment may add to."""
     disable = os.environ.get(PREFIX + "DISABLE", "")
-    interpreter = _choice("ENGINE", ENGINES) == "interpreter"
+    interpreter = _engine() == "interpreter"
     chip = os.environ.get(PREFIX + "CHIP", "").strip() or DEFAULT_CHIP
     return CompileSettings(
         chip=chip,
@@ -138,9 +139,25 @@ def cache_settings() -> CacheSettings:
     )
 
 
+def _engine() -> str:
+    """Comparing is the interpreter's."""
+    return "interpreter" if _compare() else _choice("ENGINE", ENGINES)
+
+
+def _compare() -> float:
+    text = os.environ.get(PREFIX + "COMPARE", "").strip()
+    try:
+        limit = float(text or 0)
+    except ValueError:
+        limit = -1.0
+    if limit < 0:
+        raise ValueError(f"{PREFIX}COMPARE={text!r} is not a number of ulp of 0 or more")
+    return limit
+
+
 def run_settings() -> RunSettings:
     return RunSettings(
-        engine=_choice("ENGINE", ENGINES),
+        engine=_engine(),
         stage=os.environ.get(PREFIX + "STAGE", ""),
         time=_flag("TIME"),
         sensitivity=_flag("SENSITIVITY", default=True),
@@ -149,6 +166,7 @@ def run_settings() -> RunSettings:
         trace_file=os.environ.get(PREFIX + "TRACE", ""),
         num_threads=_integer("NUM_THREADS", 0) or 0,
         max_instructions=_integer("MAX_INSTRUCTIONS", 0) or 0,
+        compare=_compare(),
     )
 
 

@@ -18,7 +18,7 @@ from .errors import compile_error
 from .fingerprint import Fingerprint, TooMuchError
 from .frontend import Built, EagerBuilt, EagerFunction, PrimFunc, deferred
 from .frontend.function import Macro, has_inner_prim_func, opens_kernel, plain
-from .kernel import Kernel, diagnostics_error
+from .kernel import COMPARE_ULP, Kernel, diagnostics_error
 from .keywords import hints, mistake
 from .language.builder import NoBuilderError
 from .options import check_pass_configs, output_positions, with_pass_configs
@@ -219,6 +219,16 @@ class JITFunction:
             return self._lazy_kernel(args, kwargs, early)
         kernel, tensors = self._eager_call(args, kwargs)
         return kernel(*tensors)
+
+    def compare(self, *args: Any, ulp: float = COMPARE_ULP, **kwargs: Any) -> list[dict[str, Any]]:
+        """A call beside exact arithmetic: where it departs, as Kernel.compare says."""
+        if self._resolve_mode(args, kwargs) is not None or self._mode == LAZY:
+            raise TypeError(
+                f"{self.function.__name__} makes kernels: compare the one that a call gives, as in "
+                f"{self.function.__name__}(sizes).compare(tensors)"
+            )
+        kernel, tensors = self._eager_call(args, kwargs)
+        return kernel.compare(*tensors, ulp=ulp)
 
     def compile(self, *args: Any, **kwargs: Any) -> Kernel:
         """The kernel for these arguments, not run. Eager kernels: sizes are given as keywords."""

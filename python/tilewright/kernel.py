@@ -9,9 +9,10 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from . import env
+from . import debug, env
 from .arguments import (
     PAIRS,
     TensorArgument,
@@ -44,6 +45,8 @@ from .report.result import SimulationResult
 
 _local = threading.local()
 _trace_numbers = itertools.count()
+#: Departures below are the rounding of a healthy kernel.
+COMPARE_ULP = 64.0
 
 
 class Timing:
@@ -368,6 +371,8 @@ class Kernel:
 
     def _run(self, arguments: list[Any]) -> None:
         settings = env.run_settings()
+        if asked := getattr(_local, "compare", 0.0):
+            settings = replace(settings, engine="interpreter", stage="", compare=asked)
         timing: Timing | None = getattr(_local, "timing", None)
         time = settings.time or timing is not None
         engine = settings.engine
@@ -386,6 +391,9 @@ class Kernel:
             "delay_seed": settings.delay_seed,
             "trace_file": trace_file,
         }
+        if engine == "interpreter":
+            options["compare"] = settings.compare
+            options["at_breakpoint"] = debug.stop
         if timing is not None and not timing.with_data:
             options["data"] = "when-needed"
         report = self._observed(arguments, settings, options)
@@ -425,11 +433,46 @@ class Kernel:
         if report["printed"]:
             sys.stdout.write(report["printed"])
             sys.stdout.flush()
-        session.record(self.name, report, settings)
+        if not getattr(_local, "compare", 0.0):  # who asks for it looks at the findings himself
+            session.record(self.name, report, settings)
 
     def _stopped(self, report: dict[str, Any]) -> str:
         place = location(report["error_location"])
         return describe(f"kernel {self.name}: {report['error']}", place)
+
+    def compare(self, *args: Any, ulp: float = COMPARE_ULP) -> list[dict[str, Any]]:
+        """Runs the kernel as written beside exact arithmetic (double precision).
+
+        Gives the first statement of each kind at which they part: `kind` is departs (a tile is more
+        than `ulp` units in the last place of its type at its largest value away), inf (a value
+        past the type's range), nan, or unwritten (made from elements that nothing has written).
+        `message` names tile, element, both values and their operands; `location` is
+        (file, line, column). Empty when nothing departs. `args` are those of a call.
+        """
+        if not ulp > 0:
+            raise ValueError(f"compare: ulp is {ulp!r}; allowed is a number above 0")
+        _local.compare = float(ulp)
+        try:
+            self(*args)
+        finally:
+            _local.compare = 0.0
+        assert self.last_report is not None
+        return list(self.last_report["findings"])
+
+    def expert_source(self) -> str:
+        """The compiled program as Python of T.Cores, which compiles to it again.
+
+        Raises CompileError, at the line, where Python has no words for it.
+        """
+        source, diagnostics = self.core.expert()
+        for found in diagnostics:
+            if found["severity"] == "error":
+                raise compile_error(found["message"], Location(*found["location"]))
+        outputs = [i for i, p in enumerate(self.parameters) if p["output"]]
+        scratch = [i for i in outputs if i not in self.results]
+        options = f", out_idx={list(self.results)}" if self.results else ""
+        options += f", workspace_idx={scratch}" if scratch else ""
+        return f"{source}\n\nkernel = tilelang.compile({self.name}{options})\n"
 
     # -- book-keeping ---------------------------------------------------------------------------
 

@@ -128,6 +128,7 @@ struct KernelBuilder::Impl {
   void pushFrame(FrameKind kind, mlir::Operation *op, mlir::Block *body);
   Frame popFrame(FrameKind kind, llvm::StringRef what);
   bool insideParallel() const;
+  bool isByCore() const; ///< inside a launch that is the program of a core
   void refuseInThreads(llvm::StringRef what) const;
   void noteBoxOp(); ///< a tile operation inside T.Parallel turns it into a loop
 

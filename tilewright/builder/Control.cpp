@@ -2,6 +2,7 @@
 //
 // Launches, loops and branches.
 #include "tilewright/builder/BuilderImpl.h"
+#include "tilewright/tile/CoreOps.h"
 
 using namespace mlir;
 
@@ -12,6 +13,12 @@ void KernelBuilder::Impl::requireLaunch(const llvm::Twine &what) const {
     if (frame.kind == FrameKind::Launch)
       return;
   fail("E0501: " + what + " outside `with T.Kernel(...)`; move it into the kernel's block");
+}
+
+bool KernelBuilder::Impl::isByCore() const {
+  return llvm::any_of(frames, [](const Frame &frame) {
+    return frame.kind == FrameKind::Launch && frame.op->hasAttr(tile::kByCoreAttr);
+  });
 }
 
 bool KernelBuilder::Impl::insideParallel() const {
@@ -79,6 +86,12 @@ std::vector<Value> KernelBuilder::beginLaunch(const std::vector<Value> &grid) {
   return ids;
 }
 
+void KernelBuilder::beginCores() {
+  beginLaunch({Value::number(int64_t(1))});
+  Impl &b = *impl;
+  b.frames.back().op->setAttr(tile::kByCoreAttr, b.builder.getUnitAttr());
+}
+
 void KernelBuilder::endLaunch() { impl->popFrame(Impl::FrameKind::Launch, "the end of T.Kernel"); }
 
 //===-- Loops
@@ -142,6 +155,9 @@ std::vector<Value> KernelBuilder::beginThreads(const std::vector<Value> &extents
 std::vector<Value> KernelBuilder::beginParallel(const std::vector<Value> &extents) {
   Impl &b = *impl;
   b.requireLaunch("T.Parallel stands");
+  if (b.isByCore())
+    fail("T.Parallel inside T.Cores, where each statement is one instruction of its author; use "
+         "T.vadd and its relatives, or T.Kernel");
   b.refuseInThreads("T.Parallel");
   std::vector<Value> variables;
   if (b.insideParallel()) { // lanes run it as a loop

@@ -2,6 +2,7 @@
 //
 // What an Expert author decides: cores, order of pipes, order of cores.
 #include "tilewright/builder/BuilderImpl.h"
+#include "tilewright/tile/CoreOps.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -65,10 +66,18 @@ std::optional<Core> coreOf(Pipe pipe) {
 
 void KernelBuilder::Impl::PlacingListener::notifyOperationInserted(Operation *op,
                                                                    OpBuilder::InsertPoint) {
-  if (scopes.empty() || isa<tile::LoadOp, tile::AllocOp>(op))
+  if (scopes.empty() || isa<tile::AllocOp>(op))
     return;
-  bool isPlaced = isa<AccessInterface, tile::ParallelOp, tile::PrintOp, tile::AssertOp>(op);
-  if (auto store = dyn_cast<tile::StoreOp>(op))
+  // A launch by cores has a program for each kind, so that all of it has its place, loops too.
+  bool isByCore = false;
+  if (isa_and_nonnull<tile::TileDialect>(op->getDialect()) || op->getNumRegions() > 0)
+    if (auto launch = op->getParentOfType<tile::LaunchOp>())
+      isByCore = tile::isByCore(launch);
+  if (isa<tile::LoadOp>(op) && !isByCore)
+    return;
+  bool isPlaced =
+      isByCore || isa<AccessInterface, tile::ParallelOp, tile::PrintOp, tile::AssertOp>(op);
+  if (auto store = dyn_cast<tile::StoreOp>(op); store && !isByCore)
     isPlaced = tile::scopeOf(store.getBuffer()) != tile::Scope::Local;
   if (isPlaced)
     op->setAttr(tile::kPlacedAttr, tile::CoreAttr::get(op->getContext(), scopes.back()));
@@ -138,8 +147,39 @@ mlir::Value KernelBuilder::Impl::eventId(const Value &id, const llvm::Twine &wha
   return toIndex(id, "the event of " + what);
 }
 
+Value KernelBuilder::coreId() {
+  Impl &b = *impl;
+  if (!b.isByCore())
+    fail("T.core_id stands inside `with T.Cores()`; a block of T.Kernel has its block ids");
+  return b.wrap(b.builder.create<tile::CoreIdOp>(b.location, b.builder.getIndexType()),
+                DType::Int32, 0);
+}
+
+Value KernelBuilder::coreCount() {
+  Impl &b = *impl;
+  if (!b.isByCore())
+    fail("T.core_count stands inside `with T.Cores()`; blocks of T.Kernel run on any core");
+  return b.wrap(b.builder.create<tile::CoreCountOp>(b.location, b.builder.getIndexType()),
+                DType::Int32, 1);
+}
+
+void KernelBuilder::breakpoint() {
+  Impl &b = *impl;
+  b.requireLaunch("T.breakpoint stands");
+  if (b.insideParallel())
+    fail("T.breakpoint inside T.Parallel, whose lanes run together; put it before or behind");
+  b.builder.create<tile::BreakpointOp>(b.location);
+}
+
+void KernelBuilder::beginBlock(const Value &id) {
+  Impl &b = *impl;
+  if (!b.isByCore())
+    fail("T.begin_block stands inside `with T.Cores()`; T.Kernel has blocks of its own");
+  b.builder.create<tile::BeginBlockOp>(b.location, b.toIndex(id, "the block of T.begin_block"));
+}
+
 void KernelBuilder::setFlag(const std::string &source, const std::string &target, const Value &id,
-                            bool isWait) {
+                            bool isWait, const std::optional<Buffer> &rotate) {
   Impl &b = *impl;
   std::string what = isWait ? "T.wait_flag" : "T.set_flag";
   Pipe from = parsePipe(source), to = parsePipe(target);
@@ -152,6 +192,18 @@ void KernelBuilder::setFlag(const std::string &source, const std::string &target
   if (!core)
     fail("E0602: " + what + ": both kinds of core have " + textOf(from) + " and " + textOf(to) +
          "; put it inside T.Scope(\"Cube\") or T.Scope(\"Vector\")");
+  if (rotate) {
+    mlir::Value tile = b.raw(*rotate);
+    auto number = constantInteger(id);
+    if (!tile.getDefiningOp<tile::AllocOp>() || !b.isByCore() || !number)
+      fail(what + " with rotate takes a number and a tile of T.Cores, whose current slot it adds");
+    Operation *op =
+        isWait ? b.builder.create<tile::WaitSlotFlagOp>(b.location, from, to, *number, tile)
+               : b.builder.create<tile::SetSlotFlagOp>(b.location, from, to, *number, tile)
+                     .getOperation();
+    b.place(op, *core);
+    return;
+  }
   mlir::Value event = b.eventId(id, what);
   Operation *op =
       isWait ? b.builder.create<tile::WaitFlagOp>(b.location, from, to, event)

@@ -2,6 +2,7 @@
 //
 // The function being built: parameters, buffers, elements, and the final check.
 #include "tilewright/builder/BuilderImpl.h"
+#include "tilewright/tile/CoreOps.h"
 
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Diagnostics.h"
@@ -229,11 +230,33 @@ Buffer KernelBuilder::Impl::alloc(StringRef name, DType type, ArrayRef<int64_t> 
 }
 
 Buffer KernelBuilder::alloc(const std::string &name, DType type, const std::vector<int64_t> &shape,
-                            const std::string &scope) {
+                            const std::string &scope, int64_t slots, int64_t address) {
   auto found = tile::symbolizeScope(scope);
-  if (!found || *found == tile::Scope::Global || *found == tile::Scope::Workspace)
+  if (!found || *found == tile::Scope::Global)
     fail("E0304: T." + name + ": unknown place '" + scope + "'");
-  return impl->alloc(name, type, shape, *found, /*user=*/true);
+  Impl &b = *impl;
+  bool isPlanned = slots != 1 || address >= 0 || *found == tile::Scope::Workspace;
+  if (isPlanned && !b.isByCore())
+    fail("T." + name +
+         " with slots or an address, and T.alloc_workspace, stand inside T.Cores; in "
+         "T.Kernel the compiler plans memory");
+  if (slots < 1)
+    fail("T." + name + ": " + llvm::Twine(slots) + " slots; a tile has 1 or more");
+  Buffer buffer = b.alloc(name, type, shape, *found, /*user=*/true);
+  auto alloc = b.raw(buffer).getDefiningOp<tile::AllocOp>();
+  alloc.setSlots(slots);
+  if (address >= 0)
+    alloc->setAttr(tile::kAddressAttr, b.builder.getI64IntegerAttr(address));
+  return buffer;
+}
+
+void KernelBuilder::nextSlot(const Buffer &tile) {
+  Impl &b = *impl;
+  mlir::Value buffer = b.raw(tile);
+  auto alloc = buffer.getDefiningOp<tile::AllocOp>();
+  if (!alloc || alloc.getSlots() < 2)
+    fail("T.next_slot: " + b.describe(tile) + " has one slot; give T.alloc_* slots=2 or more");
+  b.builder.create<tile::AdvanceOp>(b.location, buffer);
 }
 
 Buffer KernelBuilder::viewTile(const Buffer &tile, DType type, const std::vector<int64_t> &shape) {

@@ -94,6 +94,9 @@ struct Operand {
   std::vector<Value> starts;
   std::vector<Value> sizes;  ///< regions: one per dimension
   std::vector<bool> scalars; ///< regions: dimensions given by a single index
+  /// Regions with new dimensions of size 1, as in A[:, None]: the position of each dimension of the
+  /// buffer among all of them, -1 for a single index. Empty without any.
+  std::vector<int64_t> positions;
 };
 
 /// A source of an element-wise operation.
@@ -127,6 +130,8 @@ public:
   Value size(const SizeTokens &tokens);
 
   // Structure. begin and end pair up.
+  /// A launch whose body is the program of a core.
+  void beginCores();
   std::vector<Value> beginLaunch(const std::vector<Value> &grid);
   void endLaunch();
   Value beginFor(const Value &start, const Value &stop, const Value &step, int64_t stages);
@@ -155,8 +160,11 @@ public:
   Value ifThenElse(const Value &condition, const Value &then, const Value &otherwise);
 
   // Buffers and elements.
+  /// `slots` copies that take turns, the first at byte `address` of its memory (-1: anywhere).
   Buffer alloc(const std::string &name, DType type, const std::vector<int64_t> &shape,
-               const std::string &scope);
+               const std::string &scope, int64_t slots = 1, int64_t address = -1);
+  /// Goes on to the next slot of a tile.
+  void nextSlot(const Buffer &tile);
   /// The memory of a tile as elements of another type.
   Buffer viewTile(const Buffer &tile, DType type, const std::vector<int64_t> &shape);
   /// Loop variables and extents of the T.Parallel around this place; empty outside.
@@ -210,12 +218,23 @@ public:
   void endScope();
   Value subCoreId();
   /// Sets event `id` from pipe `source` to pipe `target`, or waits for it.
-  void setFlag(const std::string &source, const std::string &target, const Value &id, bool isWait);
+  /// With `rotate` the event is `id` plus the current slot of that tile.
+  void setFlag(const std::string &source, const std::string &target, const Value &id, bool isWait,
+               const std::optional<Buffer> &rotate = std::nullopt);
+  // In a launch by cores: this core's number, the number of cores, and the start of a block.
+  Value coreId();
+  Value coreCount();
+  void beginBlock(const Value &id);
   void barrier(const std::string &pipe);
   /// Counts semaphore `id` of the other kind of core up, or waits for the own one.
   void blockSync(const std::string &pipe, const Value &id, bool isWait);
 
+  /// The statements of an operator that is a file of IR (`text`, named `file` in errors).
+  void inlineTemplate(const std::string &text, const std::string &file,
+                      const std::vector<Operand> &operands);
+
   // Debugging.
+  void breakpoint();
   void printMessage(const std::string &message);
   void printBox(const Operand &box, const std::string &message);
   void printScalar(const Value &value, const std::string &message);

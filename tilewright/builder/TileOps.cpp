@@ -166,6 +166,15 @@ static std::optional<SmallVector<int64_t>> mapOnto(ArrayRef<Value> sizes, ArrayR
   return align(all, domainSqueezed);
 }
 
+/// As mapOnto, of a region that says itself which dimensions its own ones meet.
+static std::optional<SmallVector<int64_t>> mapByPosition(const Operand &region, size_t rank) {
+  SmallVector<int64_t> map(region.positions.begin(), region.positions.end());
+  int64_t kept = *llvm::max_element(map);
+  if (kept >= static_cast<int64_t>(rank))
+    return std::nullopt;
+  return map;
+}
+
 void KernelBuilder::Impl::emitElementwise(Fn fn, ArrayRef<ResolvedBox> boxes,
                                           const std::optional<Value> &scalar, bool scalarFirst,
                                           Round round, ArrayRef<SmallVector<int64_t>> maps,
@@ -333,7 +342,7 @@ void KernelBuilder::elementwise(const std::string &function, const std::vector<S
     if (condition && part.box->buffer.dtype != DType::Bool)
       fail("E0432: T.vselect: the condition " + b.describe(part.box->buffer) +
            " must be a bool tile, as T.vcmp makes it");
-    if (!conversion && part.box->buffer.dtype != wanted)
+    if (!conversion && *fn != Fn::Bitcast && part.box->buffer.dtype != wanted)
       part.box = b.converted(*part.box, wanted);
   }
 
@@ -356,7 +365,9 @@ void KernelBuilder::elementwise(const std::string &function, const std::vector<S
     if (static_cast<int64_t>(index) == scalarAt)
       continue;
     ResolvedBox &box = *parts[index].box;
-    auto map = mapOnto(box.sizes, to.sizes);
+    auto map = given[index].box && !given[index].box->positions.empty()
+                   ? mapByPosition(*given[index].box, to.sizes.size())
+                   : mapOnto(box.sizes, to.sizes);
     if (!map)
       fail("E0431: " + what + ": operand " + llvm::Twine(index) + ", " + b.describe(box.buffer) +
            " with sizes " + text(box.sizes) + ", does not fit the destination " +

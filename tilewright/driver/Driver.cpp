@@ -438,12 +438,30 @@ RunReport Kernel::Impl::interpret(const std::vector<Argument> &arguments,
   interp::Options limits;
   if (run.maxInstructions > 0)
     limits.maxSteps = run.maxInstructions;
+  limits.compare = run.compare;
+  if (run.atBreakpoint)
+    limits.atBreakpoint = [&](const interp::Stop &at) {
+      Stop stop{sourceLocationOf(at.location), at.block, {}};
+      for (const interp::Visible &seen : at.visible)
+        stop.visible.push_back({seen.name, seen.dtype, seen.shape, seen.data, seen.bytes});
+      return run.atBreakpoint(stop);
+    };
   interp::Outcome outcome = interp::interpret(hostFunction(*module), values, symbols, limits);
   report.ok = outcome.ok;
   report.error = outcome.error;
   if (!outcome.ok)
     report.errorLocation = sourceLocationOf(outcome.location);
   report.printed = outcome.printed;
+  for (const interp::Departure &found : outcome.departures) {
+    sim::FindingReport finding;
+    finding.kind = found.kind;
+    finding.tool = "compare";
+    finding.message = found.message;
+    finding.memory = found.tile;
+    finding.location = sourceLocationOf(found.location);
+    finding.block = found.block;
+    report.findings.push_back(finding);
+  }
   return report;
 }
 

@@ -4,6 +4,7 @@
 #include "tilewright/sim/Report.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -93,6 +94,19 @@ enum class Data {
   Never,      ///< such a kernel is refused: RunReport::needsData
 };
 
+/// What a kernel can see where it stands: tensors, tiles and scalar variables.
+struct Visible {
+  std::string name, dtype;
+  std::vector<int64_t> shape;
+  const char *data = nullptr; ///< row-major, as long as the kernel stands
+  int64_t bytes = 0;
+};
+struct Stop {
+  SourceLocation location;
+  std::vector<int64_t> block;
+  std::vector<Visible> visible;
+};
+
 struct RunOptions {
   Engine engine = Engine::Simulator;
   std::string stage; ///< interpreter: name of the pass after which the IR is taken; empty: as built
@@ -106,6 +120,11 @@ struct RunOptions {
   std::string chip; ///< simulator: run on this one instead, if the memory plan fits it
   std::optional<uint64_t> delaySeed;
   std::string traceFile;
+  /// Interpreter: how many ulp a tile may be away from exact arithmetic (interp/Shadow.h); 0: it is
+  /// not compared. Departures are findings of the report.
+  double compare = 0;
+  /// Interpreter: called at T.breakpoint; false ends the run.
+  std::function<bool(const Stop &)> atBreakpoint = {};
   int numThreads = 0;
   int64_t maxInstructions = 0; ///< watchdog: scalar instructions of a core, interpreted element
                                ///< operations; 0: the default
@@ -197,6 +216,10 @@ public:
   std::string hivmTarget() const;
   /// The launches as text of HIVM; `form` is "flags", "planned" or "plain" (to_hivm/ToHivm.h).
   HivmResult hivm(const std::string &form) const;
+
+  /// The program as Python source of `T.Cores` that compiles to it again (to_expert/ToExpert.h), in
+  /// `text`; errors are in the diagnostics.
+  std::vector<Diagnostic> expert(std::string &text) const;
 
   /// IR text after a stage: "tile" (as built), a pass name, "npu" (final), "program" (simulator
   /// code). Empty for an unknown stage; `stages()` lists them in order.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tilewright/driver/Stages.h"
 
+#include "tilewright/tile/CoreOps.h"
+
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -92,7 +94,23 @@ std::string dump(ModuleOp module, StringRef directory, unsigned number, StringRe
   return "";
 }
 
+/// True if a launch is the program of a core, about which no stage decides anything.
+bool isByCore(ModuleOp module) {
+  return module
+      ->walk([](Operation *op) {
+        return op->hasAttr(tile::kByCoreAttr) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Only the interpreter of a kernel as built stops at them.
+void dropBreakpoints(ModuleOp module) {
+  module->walk([](tile::BreakpointOp op) { op->erase(); });
+}
+
 LogicalResult runStage(ModuleOp module, const passes::Stage &stage) {
+  if (stage.decides && isByCore(module))
+    return success();
   PassManager manager(module.getContext());
   stage.add(manager);
   return manager.run(module);
@@ -116,6 +134,7 @@ std::string driver::runStages(ModuleOp module, const passes::PipelineOptions &op
   };
   if (!write("tile"))
     return "tile";
+  dropBreakpoints(module);
   for (const passes::Stage &stage : passes::stagesFor(options)) {
     if (failed(runStage(module, stage))) {
       if (!collector.sawError())
@@ -141,6 +160,7 @@ std::vector<std::string> driver::stageNames(const passes::PipelineOptions &optio
 
 LogicalResult driver::runStagesUntil(ModuleOp module, const passes::PipelineOptions &options,
                                      StringRef wanted) {
+  dropBreakpoints(module);
   ScopedDiagnosticHandler quiet(module.getContext(), [](mlir::Diagnostic &) { return success(); });
   for (const passes::Stage &stage : passes::stagesFor(options)) {
     if (failed(runStage(module, stage)))

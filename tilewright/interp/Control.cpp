@@ -239,8 +239,12 @@ void runAssert(Machine &m, const Node &node) {
     m.fail(node, "E0903: assertion failed: " + cast<tile::AssertOp>(node.op).getMessage());
 }
 
-/// A version of a rotating tile is whatever was written last.
 void runNothing(Machine &, const Node &) {}
+
+void runBreakpoint(Machine &m, const Node &node) { m.stopAt(node); }
+
+/// A version of a rotating tile is whatever was written last, but where the author counts slots.
+void runAdvance(Machine &m, const Node &node) { m.buffer(node.operands[0]).advance(); }
 
 //===-- Channels -----------------------------------------------------------------------------===//
 
@@ -278,8 +282,11 @@ ArrayRef<HandlerEntry> controlHandlers() {
       {"tile.launch", runLaunch},
       {"tile.symbol", runSymbol},
       {"tile.assert", runAssert},
-      {"tile.advance", runNothing},
+      {"tile.advance", runAdvance},
+      {"tile.breakpoint", runBreakpoint},
       {"tile.set_flag", runNothing},
+      {"tile.set_slot_flag", runNothing},
+      {"tile.wait_slot_flag", runNothing},
       {"tile.wait_flag", runNothing},
       {"tile.barrier", runNothing},
       {"tile.acquire", runAcquire},

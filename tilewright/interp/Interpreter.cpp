@@ -2,6 +2,7 @@
 #include "tilewright/interp/Interpreter.h"
 
 #include "tilewright/interp/Plan.h"
+#include "tilewright/interp/Shadow.h"
 
 using namespace mlir;
 
@@ -54,6 +55,15 @@ Scalar bindScalar(Kind kind, const Argument &argument) {
   return scalar;
 }
 
+/// Pairs the nodes of a function and of its twin, which has the same ops.
+void pair(const Body &body, const Body &twin, llvm::DenseMap<const Node *, const Node *> &twins) {
+  for (auto [node, other] : llvm::zip(body.nodes, twin.nodes)) {
+    twins[&node] = &other;
+    for (auto [inner, innerOther] : llvm::zip(node.bodies, other.bodies))
+      pair(inner, innerOther, twins);
+  }
+}
+
 } // namespace
 
 Outcome interpret(func::FuncOp function, const std::vector<Argument> &arguments,
@@ -93,7 +103,26 @@ Outcome interpret(func::FuncOp function, const std::vector<Argument> &arguments,
     if (!problem.empty())
       return refuse("argument " + Twine(index) + " of '" + function.getName() + "': " + problem);
   }
+  if (options.compare <= 0) {
+    machine.run(plan->body);
+    return std::move(machine.outcome);
+  }
+  Comparison comparison;
+  comparison.limit = options.compare;
+  if (std::string problem = makeTwin(function, comparison.module); !problem.empty())
+    return refuse("this kernel cannot be compared: " + problem);
+  auto twin = comparison.module->lookupSymbol<func::FuncOp>(function.getName());
+  const FunctionPlan *exact = comparison.planner.plan(twin);
+  pair(plan->body, exact->body, comparison.twins);
+  Shadow shadow(comparison, machine, plan->numSlots, function.getLoc());
+  for (auto [slot, value] : llvm::zip(plan->body.arguments, function.getArguments()))
+    if (isa<MemRefType>(value.getType()))
+      shadow.bind(slot, machine.buffer(slot));
+    else
+      shadow.frame.slots[slot] = frame.slots[slot];
+  machine.shadow = &shadow;
   machine.run(plan->body);
+  machine.outcome.departures = std::move(comparison.departures);
   return std::move(machine.outcome);
 }
 

@@ -163,8 +163,12 @@ void allocate(Machine &m, const Node &node, StringRef name) {
       extent = m.integer(node.operands[given]);
   }
   buffer.lanes = isPrivate ? m.lanes : nullptr;
-  if (!buffer.setShape(shape) || !buffer.allocate(isPrivate ? m.lanes->count : 1))
+  int64_t slots = std::max<int64_t>(node.number, 1);
+  if (!buffer.setShape(shape) || !buffer.allocate(isPrivate ? m.lanes->count : slots))
     return m.fail(node, "no memory for " + describe(buffer));
+  bool isShared = m.programs && buffer.scope == tile::Scope::Workspace;
+  int64_t bytes = slots * buffer.count * byteSize(buffer.kind);
+  buffer.rotate(isShared ? sharedMemory(m, node.results[0], bytes) : buffer.data, slots);
   Scalar scalar;
   scalar.buffer = &buffer;
   m.slot(node.results[0]).set(scalar);

@@ -50,10 +50,24 @@ bool Buffer::allocate(int64_t copies) {
   return storage != nullptr;
 }
 
+void Buffer::rotate(char *memory, int64_t count) {
+  base = memory;
+  slots = count;
+  current = count - 1;
+  data = base + current * this->count * byteSize(kind);
+}
+
+void Buffer::advance() {
+  if (slots == 1)
+    return;
+  current = (current + 1) % slots;
+  data = base + current * count * byteSize(kind);
+}
+
 Machine::Machine(const std::map<std::string, int64_t> &symbols, const Options &options,
                  Location location)
-    : shared(
-          std::make_shared<Shared>(Shared{Outcome{true, "", location, ""}, 0, options.maxSteps})),
+    : shared(std::make_shared<Shared>(
+          Shared{Outcome{true, "", location, ""}, 0, options.maxSteps, options.atBreakpoint})),
       outcome(shared->outcome), symbols(symbols) {}
 
 Machine::Machine(const Machine &parent, Core core, int64_t subCore)
@@ -67,6 +81,8 @@ bool Machine::run(const Body &body) {
     shared->steps += lanes ? lanes->active : 1;
     if (shared->steps > shared->maxSteps)
       charge(node, 0);
+    else if (shadow)
+      runShadowed(*this, node);
     else
       node.run(*this, node);
     if (failed())
@@ -83,6 +99,31 @@ void Machine::fail(const Node &node, const Twine &message) {
   if (inLaunch)
     outcome.error += " (in block " + textOf(block) + ")";
   outcome.location = node.op->getLoc();
+}
+
+void Machine::stopAt(const Node &node) {
+  if (!shared->atBreakpoint)
+    return;
+  Stop stop{node.op->getLoc(), {block.begin(), block.end()}, {}};
+  llvm::StringMap<unsigned> seen;
+  for (const Slot &slot : frame->slots) {
+    // Buffers stand in the slots of their allocs and of the arguments.
+    const Buffer *buffer = slot.varying ? nullptr : slot.uniform.buffer;
+    bool isBuffer =
+        llvm::any_of(frame->buffers, [&](auto &own) { return own && own.get() == buffer; });
+    if (!isBuffer || buffer->name.empty() || !buffer->data)
+      continue;
+    std::string name = buffer->name.str();
+    if (unsigned number = seen[name]++)
+      name += "_" + std::to_string(number);
+    stop.visible.push_back({name,
+                            nameOf(buffer->kind),
+                            {buffer->shape.begin(), buffer->shape.end()},
+                            buffer->data,
+                            buffer->count * byteSize(buffer->kind)});
+  }
+  if (!shared->atBreakpoint(stop))
+    fail(node, "stopped at a breakpoint");
 }
 
 bool Machine::charge(const Node &node, int64_t operations) {

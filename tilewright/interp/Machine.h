@@ -48,6 +48,9 @@ struct Buffer {
   char *data = nullptr;
   std::unique_ptr<char, FreeDeleter> storage; ///< empty for arguments
   int64_t capacity = 0;
+  /// In a launch by cores: copies that take turns, and the one that `data` is.
+  int64_t slots = 1, current = 0;
+  char *base = nullptr; ///< of slot 0
   llvm::StringRef name;
   /// Of a channel: what has been acquired and not yet released, oldest first.
   std::deque<std::vector<char>> versions;
@@ -60,6 +63,9 @@ struct Buffer {
   bool setShape(llvm::ArrayRef<int64_t> newShape);
   /// Gives it zeroed memory of its own for `copies` times its elements; false if there is none.
   bool allocate(int64_t copies = 1);
+  /// Makes `memory` that many slots; the last is the current one, so that the next is 0.
+  void rotate(char *memory, int64_t count);
+  void advance();
 };
 
 /// The value of an SSA value: one scalar, or (inside tile.parallel) one per lane.
@@ -123,6 +129,7 @@ struct Frame {
 };
 
 class Programs;
+class Shadow;
 
 class Machine {
 public:
@@ -138,6 +145,8 @@ public:
   /// Stops the run with an error at the op of `node`.
   void fail(const Node &node, const llvm::Twine &message);
   bool failed() const { return !outcome.ok; }
+  /// Lets the author look at what is there; ends the run if he wants that.
+  void stopAt(const Node &node);
   /// Counts element operations; false (and a failure) past the limit.
   bool charge(const Node &node, int64_t operations);
 
@@ -166,6 +175,7 @@ private:
   struct Shared {
     Outcome outcome;
     int64_t steps, maxSteps;
+    std::function<bool(const Stop &)> atBreakpoint;
   };
   std::shared_ptr<Shared> shared;
 
@@ -181,6 +191,7 @@ public:
   std::optional<Core> core; ///< runs the program of this kind of core only
   int64_t subCore = 0;      ///< number of the vector core
   Programs *programs = nullptr;
+  Shadow *shadow = nullptr; ///< computes the same beside, exactly
 
 private:
   struct Scratch {
@@ -207,6 +218,12 @@ llvm::ArrayRef<HandlerEntry> programHandlers();
 /// Runs one block of a launch that is divided by hand: a program for each core, which take turns
 /// where one waits for another.
 void runPrograms(Machine &parent, const Node &launch);
+
+/// Runs a node of a machine with a shadow, and in the shadow.
+void runShadowed(Machine &m, const Node &node);
+
+/// Zeroed memory that the programs of a block have in common, by the slot of its alloc.
+char *sharedMemory(Machine &m, uint32_t index, int64_t bytes);
 
 /// "(3, 4)".
 std::string textOf(llvm::ArrayRef<int64_t> numbers);

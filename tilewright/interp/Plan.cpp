@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tilewright/interp/Plan.h"
+#include "tilewright/tile/CoreOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/SymbolTable.h"
@@ -128,6 +129,9 @@ private:
       node.number = static_cast<int64_t>(compare.getPredicate());
     } else if (auto compare = dyn_cast<arith::CmpFOp>(op)) {
       node.number = static_cast<int64_t>(compare.getPredicate());
+    } else if (auto alloc = dyn_cast<tile::AllocOp>(op)) {
+      if (auto launch = op.getParentOfType<tile::LaunchOp>(); launch && tile::isByCore(launch))
+        node.number = alloc.getSlots();
     } else if (isa<tile::ParallelOp>(op)) {
       SetVector<Value> used;
       getUsedValuesDefinedAbove(op.getRegions(), used);

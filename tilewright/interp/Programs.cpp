@@ -5,6 +5,8 @@
 // next does not depend on the host, so results are the same each time.
 
 #include "tilewright/interp/Machine.h"
+#include "tilewright/interp/Shadow.h"
+#include "tilewright/tile/CoreOps.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -14,12 +16,26 @@ using namespace mlir;
 
 namespace tilewright::interp {
 
+/// A launch by cores always has both beside a cube core; else one stands for both where nothing
+/// tells them apart.
+static bool hasTwoVectorCores(tile::LaunchOp launch) {
+  if (!tile::isByCore(launch))
+    return tile::usesSubCoreId(launch);
+  return launch.getBody()
+      .walk([](Operation *op) {
+        return tile::coreOf(op) == Core::AIC ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 class Programs {
 public:
   Programs(Machine &parent, const Node &launch);
 
   /// Runs all programs to their ends, or until something failed.
   void run();
+
+  std::map<uint32_t, std::vector<char>> shared; ///< exchange tiles
 
   void set(Machine &m, int64_t id);
   void wait(Machine &m, const Node &node, int64_t id);
@@ -30,6 +46,7 @@ private:
 
     Machine machine;
     Frame frame;
+    std::unique_ptr<Shadow> shadow;
     bool isDone = false;
     const Node *waitsAt = nullptr;
     int64_t waitsFor = 0;
@@ -56,7 +73,7 @@ private:
 
 Programs::Programs(Machine &parent, const Node &launch) : parent(parent), launch(launch) {
   programs.emplace_back(parent, Core::AIC, 0);
-  bool hasTwo = tile::usesSubCoreId(cast<tile::LaunchOp>(launch.op));
+  bool hasTwo = hasTwoVectorCores(cast<tile::LaunchOp>(launch.op));
   for (int64_t subCore = 0; subCore < (hasTwo ? 2 : 1); ++subCore)
     programs.emplace_back(parent, Core::AIV, subCore);
   for (Program &program : programs) {
@@ -64,6 +81,12 @@ Programs::Programs(Machine &parent, const Node &launch) : parent(parent), launch
     program.frame.buffers.resize(parent.frame->buffers.size());
     program.machine.frame = &program.frame;
     program.machine.programs = this;
+    if (!parent.shadow)
+      continue;
+    program.shadow = std::make_unique<Shadow>(parent.shadow->comparison, parent,
+                                              parent.frame->slots.size(), launch.op->getLoc());
+    program.shadow->share(*parent.shadow);
+    program.machine.shadow = program.shadow.get();
   }
 }
 
@@ -155,11 +178,20 @@ void Programs::wait(Machine &m, const Node &node, int64_t id) {
   forEachCounter(self, /*isSet=*/false, [&](auto &counters) { --counters[id]; });
 }
 
+char *sharedMemory(Machine &m, uint32_t index, int64_t bytes) {
+  std::vector<char> &memory = m.programs->shared[index];
+  memory.resize(bytes);
+  return memory.data();
+}
+
 void runPrograms(Machine &parent, const Node &launch) { Programs(parent, launch).run(); }
 
 namespace {
 
 void runSubCoreId(Machine &m, const Node &node) { m.slot(node.results[0]).setInteger(m.subCore); }
+void runCoreId(Machine &m, const Node &node) { m.slot(node.results[0]).setInteger(0); }
+void runCoreCount(Machine &m, const Node &node) { m.slot(node.results[0]).setInteger(1); }
+void runBeginBlock(Machine &m, const Node &node) { m.block = {m.integer(node.operands[0]), 0, 0}; }
 void runBlockSet(Machine &m, const Node &node) { m.programs->set(m, m.integer(node.operands[0])); }
 void runBlockWait(Machine &m, const Node &node) {
   m.programs->wait(m, node, m.integer(node.operands[0]));
@@ -169,9 +201,9 @@ void runBlockWait(Machine &m, const Node &node) {
 
 ArrayRef<HandlerEntry> programHandlers() {
   static const HandlerEntry kEntries[] = {
-      {"tile.sub_core_id", runSubCoreId},
-      {"tile.block_set", runBlockSet},
-      {"tile.block_wait", runBlockWait},
+      {"tile.sub_core_id", runSubCoreId}, {"tile.core_id", runCoreId},
+      {"tile.core_count", runCoreCount},  {"tile.begin_block", runBeginBlock},
+      {"tile.block_set", runBlockSet},    {"tile.block_wait", runBlockWait},
   };
   return kEntries;
 }

@@ -2,6 +2,7 @@
 #include "tilewright/passes/ConvertBoxes.h"
 
 #include "tilewright/passes/Ranges.h"
+#include "tilewright/tile/CoreOps.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -123,6 +124,8 @@ Value BoxLowering::extentOf(Value buffer, unsigned dim) {
 /// Clips a global box to its tensor and the tile's box with it.
 BoxLowering::Clipped BoxLowering::clip(const Box &global, Place &globalPlace, const Box &tileBox,
                                        Place &tilePlace) {
+  if (isByCore)
+    return {};
   Location loc = function.getLoc();
   auto type = cast<MemRefType>(global.buffer.getType());
   SmallVector<int64_t> toTile = *matchDims(global, tileBox);
@@ -435,6 +438,8 @@ LogicalResult BoxLowering::lowerSameBoxes(Operation *op) {
 
 /// All indices inside a global tensor; null when proved.
 Value BoxLowering::inBounds(Value buffer, ValueRange tileIndices) {
+  if (isByCore)
+    return {};
   Location loc = function.getLoc();
   auto type = cast<MemRefType>(buffer.getType());
   Value inside;
@@ -535,18 +540,21 @@ void BoxLowering::lowerSync(Operation *op) {
   // A constant goes into the op.
   IntegerAttr number = builder.getI64IntegerAttr(0);
   Value rest;
-  if (op->getNumOperands() == 1) {
+  if (auto first = op->getAttrOfType<IntegerAttr>("id")) { // of the slots of a tile
+    number = first;
+    rest = mapped(op->getOperand(0));
+  } else if (op->getNumOperands() == 1) {
     if (std::optional<int64_t> constant = constantOf(op->getOperand(0)))
       number = builder.getI64IntegerAttr(*constant);
     else
       rest = mapped(op->getOperand(0));
   }
   TypeSwitch<Operation *>(op)
-      .Case([&](tile::SetFlagOp set) {
+      .Case<tile::SetFlagOp, tile::SetSlotFlagOp>([&](auto set) {
         builder.create<npu::SetFlagOp>(loc, pipe(set.getSource()), pipe(set.getTarget()), number,
                                        rest, UnitAttr());
       })
-      .Case([&](tile::WaitFlagOp wait) {
+      .Case<tile::WaitFlagOp, tile::WaitSlotFlagOp>([&](auto wait) {
         builder.create<npu::WaitFlagOp>(loc, pipe(wait.getSource()), pipe(wait.getTarget()), number,
                                         rest);
       })
@@ -589,12 +597,28 @@ LogicalResult BoxLowering::lower(Operation *op) {
         return success();
       })
       .Case<tile::SymbolOp>([&](auto) { return success(); })
+      .Case([&](tile::CoreIdOp id) {
+        Location loc = id.getLoc();
+        mapping.map(id.getResult(),
+                    builder.create<npu::CoreIdOp>(loc, builder.getIndexType()).getResult());
+        return success();
+      })
+      .Case([&](tile::CoreCountOp count) {
+        Location loc = count.getLoc();
+        mapping.map(count.getResult(),
+                    builder.create<npu::CoreCountOp>(loc, builder.getIndexType()).getResult());
+        return success();
+      })
+      .Case([&](tile::BeginBlockOp begin) {
+        builder.create<npu::BeginBlockOp>(begin.getLoc(), mapped(begin.getId()));
+        return success();
+      })
       .Case<tile::SubCoreIdOp>([&](tile::SubCoreIdOp id) {
         mapping.map(id.getResult(), subCore ? subCore : zero);
         return success();
       })
-      .Case<tile::SetFlagOp, tile::WaitFlagOp, tile::BarrierOp, tile::BlockSetOp,
-            tile::BlockWaitOp>([&](auto sync) { return lowerSync(sync), success(); })
-      .Default(
-          [&](Operation *other) { return other->emitOpError("E0799: has no form on the NPU"); });
+      .Case<tile::SetFlagOp, tile::WaitFlagOp, tile::BarrierOp, tile::BlockSetOp, tile::BlockWaitOp,
+            tile::SetSlotFlagOp, tile::WaitSlotFlagOp>(
+          [&](auto sync) { return lowerSync(sync), success(); })
+      .Default([&](Operation *other) { return other->emitOpError("E0799: has no form on the NPU"); });
 }

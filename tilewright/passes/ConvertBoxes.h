@@ -36,6 +36,7 @@ struct BoxLowering {
   mlir::Value subCore; ///< number of this runner among them
   llvm::MapVector<tile::AllocOp, Channel> channels = {};
   bool onlyFirst = false; ///< the first vector core does all the vector work
+  bool isByCore = false;  ///< the author has cut the boxes
   bool inFirst = false;   ///< what is being built runs on the first vector core only
 
   mlir::LogicalResult lower(mlir::Operation *op);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tilewright/passes/ConvertBoxes.h"
 #include "tilewright/passes/SharedGlobals.h"
+#include "tilewright/tile/CoreOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -36,7 +37,7 @@ public:
     lowering.zero = builder.create<arith::ConstantIndexOp>(loc, 0);
     auto first = builder.create<npu::CoreIdOp>(loc, builder.getIndexType());
     hostScalars.setInsertionPoint(first);
-    bool isCut = tile::usesSubCoreId(launch); // by hand
+    bool isCut = tile::isByCore(launch) || tile::usesSubCoreId(launch); // by hand
     if (lowering.mixed && lowering.core == Core::AIV) {
       lowering.parts = isCut ? 1 : 2;
       lowering.subCore = builder.create<npu::SubCoreIdOp>(loc, builder.getIndexType());
@@ -44,6 +45,8 @@ public:
     if (auto parts = launch->getAttrOfType<IntegerAttr>(tile::kPartsAttr))
       lowering.parts = parts.getInt();
     createBuffers();
+    if (tile::isByCore(launch))
+      return buildByCore();
 
     // This runner's share of the grid, in linear order, first extent fastest.
     SmallVector<Value> grid =
@@ -88,6 +91,19 @@ public:
   }
 
 private:
+  /// The body is all of the program.
+  LogicalResult buildByCore() {
+    Location loc = launch.getLoc();
+    function->setAttr(tile::kByCoreAttr, builder.getUnitAttr());
+    lowering.isByCore = true;
+    for (BlockArgument argument : launch.getBody().getArguments())
+      lowering.mapping.map(argument, lowering.zero);
+    if (failed(convert(launch.getBody().front())))
+      return failure();
+    builder.create<func::ReturnOp>(loc);
+    return success();
+  }
+
   Value heavyFirst(Value turn, Value total, Value cores, ArrayRef<Value> grid);
   void createBuffers();
   void primeChannels(bool prime);
@@ -158,10 +174,11 @@ void CoreProgram::createBuffers() {
       shape[dim.getInt()] = alloc->getAttrOfType<IntegerAttr>(tile::kSplitRowsAttr).getInt();
     auto npuType = MemRefType::get(shape, type.getElementType(), AffineMap(),
                                    npu::SpaceAttr::get(builder.getContext(), spaceOf(scope)));
-    auto buffer = builder.create<npu::AllocOp>(alloc.getLoc(), npuType, alloc.getNameAttr(),
-                                               alloc.getSlotsAttr(), IntegerAttr(), UnitAttr());
+    auto buffer = builder.create<npu::AllocOp>(
+        alloc.getLoc(), npuType, alloc.getNameAttr(), alloc.getSlotsAttr(),
+        alloc->getAttrOfType<IntegerAttr>(tile::kAddressAttr), UnitAttr());
     lowering.mapping.map(alloc.getResult(), buffer.getResult());
-    if (!channel)
+    if (!channel || tile::isByCore(launch))
       return;
     Channel entry;
     entry.fullId = 2 * lowering.channels.size();
@@ -315,6 +332,7 @@ LogicalResult CoreProgram::convert(Operation &op) {
   }
   bool isLeaf = op.getNumRegions() == 0;
   Operation *copy = isLeaf ? op.clone(lowering.mapping) : op.cloneWithoutRegions(lowering.mapping);
+  copy->removeAttr(tile::kCoreAttr);
   for (unsigned index : missing) {
     TypedAttr nothing = builder.getZeroAttr(op.getOperand(index).getType());
     copy->setOperand(index, builder.create<arith::ConstantOp>(op.getLoc(), nothing));
@@ -354,7 +372,7 @@ private:
   /// True if the author orders the pipes of this kind of core: by flags of his own, or by the wish
   /// that nobody else does.
   static bool isOrderedByHand(tile::LaunchOp launch, Core core) {
-    if (launch->hasAttr(tile::kManualSyncAttr))
+    if (launch->hasAttr(tile::kManualSyncAttr) || tile::isByCore(launch))
       return true;
     return launch
         .walk([&](Operation *op) {
@@ -364,6 +382,20 @@ private:
                      : WalkResult::advance();
         })
         .wasInterrupted();
+  }
+
+  /// What tile-split-cores does elsewhere: each op goes to the core that its author named, or that
+  /// holds its tiles.
+  static void takePlaces(tile::LaunchOp launch) {
+    launch.getBody().walk([](Operation *op) {
+      if (!isa<tile::TileDialect>(op->getDialect())) {
+        if (Attribute place = op->removeAttr(tile::kPlacedAttr)) // a loop or a branch
+          op->setAttr(tile::kCoreAttr, place);
+        return;
+      }
+      if (Core core = tile::coreOf(op); core != Core::Both)
+        op->setAttr(tile::kCoreAttr, tile::CoreAttr::get(op->getContext(), core));
+    });
   }
 
   /// Global memrefs of host functions take the npu dialect's space.
@@ -385,13 +417,15 @@ private:
   LogicalResult convert(tile::LaunchOp launch, const Twine &suffix) {
     auto host = launch->getParentOfType<func::FuncOp>();
     bool cube = false, vector = false;
+    if (tile::isByCore(launch))
+      takePlaces(launch);
     launch.walk([&](Operation *op) {
       if (auto core = op->getAttrOfType<tile::CoreAttr>(tile::kCoreAttr)) {
         cube |= core.getValue() == Core::AIC;
         vector |= core.getValue() == Core::AIV;
       }
     });
-    Value shared = cube && vector && !tile::usesSubCoreId(launch)
+    Value shared = cube && vector && !tile::usesSubCoreId(launch) && !tile::isByCore(launch)
                        ? tensorSharedByVectorCores(launch)
                        : Value();
     if (shared) {

@@ -362,6 +362,8 @@ private:
     function.walk([&](npu::AllocOp alloc) {
       if (npu::spaceOf(alloc.getResult()) != space)
         return;
+      if (alloc.getAddress()) // the author's
+        return;
       LiveRange live = liveness.rangeOf(alloc);
       if (live.isEmpty()) { // never used: any place will do
         alloc.setAddress(0);
@@ -372,8 +374,36 @@ private:
     return tiles;
   }
 
-  LogicalResult plan(func::FuncOp function, const Memory &memory) {
+  /// The end of what the author placed; the tiles of the compiler come behind. Fails for an address
+  /// that the memory does not have.
+  static FailureOr<int64_t> endOfPlaced(func::FuncOp function, const Memory &memory) {
+    int64_t end = 0;
+    WalkResult fits = function.walk([&](npu::AllocOp alloc) {
+      if (npu::spaceOf(alloc.getResult()) != memory.space || !alloc.getAddress())
+        return WalkResult::advance();
+      int64_t address = *alloc.getAddress(),
+              last = address + alloc.getSlotBytes() * int64_t(alloc.getSlots());
+      if (address < 0 || address % memory.alignment || last > memory.capacity) {
+        alloc.emitError("'") << alloc.getName() << "' is placed at byte " << address
+                             << " and ends at " << last << " of " << memory.name << ", which has "
+                             << memory.capacity << " bytes; addresses are multiples of "
+                             << memory.alignment;
+        return WalkResult::interrupt();
+      }
+      end = std::max(end, last);
+      return WalkResult::advance();
+    });
+    if (fits.wasInterrupted())
+      return failure();
+    return static_cast<int64_t>(llvm::alignTo(end, kLine));
+  }
+
+  LogicalResult plan(func::FuncOp function, Memory memory) {
     works.clear();
+    FailureOr<int64_t> first = endOfPlaced(function, memory);
+    if (failed(first))
+      return failure();
+    memory.capacity -= *first;
     for (;;) {
       Liveness liveness(function);
       SmallVector<Tile> tiles = tilesOf(function, liveness, memory.space);
@@ -396,7 +426,7 @@ private:
       int64_t needed = place(tiles, memory, function);
       if (needed <= memory.capacity) {
         for (Tile &tile : tiles)
-          tile.alloc.setAddress(tile.address);
+          tile.alloc.setAddress(*first + tile.address);
         return success();
       }
       if (!dropSlots(tiles, drops, peak, liveness, memory, needed))
@@ -609,7 +639,12 @@ private:
           buffers[alloc.getName()].push_back(alloc);
       });
     int64_t end = 0;
+    for (auto &[name, allocs] : buffers) // the author's places come first
+      if (std::optional<int64_t> address = allocs.front().getAddress())
+        end = std::max<int64_t>(end, *address + allocs.front().getSlotBytes() *
+                                                    int64_t(allocs.front().getSlots()));
     for (auto &[name, allocs] : buffers) {
+      bool isPlaced = allocs.front().getAddress().has_value();
       for (npu::AllocOp alloc : allocs) {
         if (!cast<MemRefType>(alloc.getType()).hasStaticShape())
           return alloc.emitError("E0799: exchange buffer '")
@@ -621,8 +656,11 @@ private:
           error.attachNote(allocs.front().getLoc()) << "the other side";
           return error;
         }
-        alloc.setAddress(end);
+        if (!isPlaced)
+          alloc.setAddress(end);
       }
+      if (isPlaced)
+        continue;
       end += allocs.front().getSlotBytes() * int64_t(allocs.front().getSlots());
     }
     // An odd number of lines per core group spreads the groups over the cache's sets.

@@ -24,13 +24,16 @@ const std::vector<std::string> &passes::switchNames() {
 
 std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
   std::vector<Stage> stages;
+  bool decides = true;
   auto onFunctions = [&](StringRef name, std::function<std::unique_ptr<Pass>()> create) {
-    stages.push_back({name.str(), [create](OpPassManager &manager) {
-                        manager.nest<func::FuncOp>().addPass(create());
-                      }});
+    stages.push_back(
+        {name.str(),
+         [create](OpPassManager &manager) { manager.nest<func::FuncOp>().addPass(create()); },
+         decides});
   };
   auto onModule = [&](StringRef name, std::function<std::unique_ptr<Pass>()> create) {
-    stages.push_back({name.str(), [create](OpPassManager &manager) { manager.addPass(create()); }});
+    stages.push_back(
+        {name.str(), [create](OpPassManager &manager) { manager.addPass(create()); }, decides});
   };
 
   onFunctions("tile-separate-views", [] { return createTileSeparateViews(); });
@@ -97,12 +100,16 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
   if (options.has("pipeline") && options.has("skew"))
     onFunctions("tile-skew-stages", [] { return createTileSkewStages(); });
 
+  decides = false;
   onModule("convert-tile-to-npu", [] { return createConvertTileToNpu(); });
   onModule("canonicalize", [] { return createCanonicalizerPass(); });
   onModule("loop-invariant-code-motion", [] { return createLoopInvariantCodeMotionPass(); });
   onModule("cse", [] { return createCSEPass(); });
-  if (options.has("trim"))
+  if (options.has("trim")) {
+    decides = true;
     onFunctions("npu-trim-products", [] { return createNpuTrimProducts(); });
+    decides = false;
+  }
   if (options.legal)
     onFunctions("npu-legalize", [] { return createNpuLegalize(); });
   if (options.has("hoist"))

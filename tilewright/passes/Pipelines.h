@@ -40,6 +40,7 @@ struct PipelineOptions {
 struct Stage {
   std::string name; ///< the pass's flag
   std::function<void(mlir::OpPassManager &)> add;
+  bool decides = false; ///< does what the author of a launch by cores has done himself
 };
 
 /// What PipelineOptions::disable knows.

@@ -2,7 +2,7 @@
 //
 // Which kind of core runs what, and which decisions about that are the author's.
 
-#include "tilewright/tile/TileOps.h"
+#include "tilewright/tile/CoreOps.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -69,7 +69,7 @@ Core tile::coreOf(Operation *op) {
 bool tile::usesSubCoreId(LaunchOp launch) { return holds<SubCoreIdOp>(launch); }
 
 bool tile::isDividedByHand(LaunchOp launch) {
-  return holds<SubCoreIdOp, BlockSetOp, BlockWaitOp>(launch);
+  return isByCore(launch) || holds<SubCoreIdOp, BlockSetOp, BlockWaitOp>(launch);
 }
 
 bool tile::isOrderedByHand(LaunchOp launch) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "tilewright/tile/TileOps.h"
+#include "tilewright/tile/CoreOps.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -13,6 +13,8 @@ using namespace mlir;
 #include "tilewright/tile/TileEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "tilewright/tile/TileAttrs.cpp.inc"
+#define GET_OP_CLASSES
+#include "tilewright/tile/CoreOps.cpp.inc"
 
 namespace tilewright::tile {
 
@@ -24,6 +26,10 @@ void TileDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "tilewright/tile/TileOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "tilewright/tile/CoreOps.cpp.inc"
       >();
 }
 

@@ -22,6 +22,7 @@ from ..language.expr import Expr, Var
 from ..language.loops import make_range
 from ..language.reducers import Reducer
 from ..language.symbols import Symbolic
+from ..language.tile_ops import breakpoint_
 from .regions import Branch, Context, Guard, Loop, Region, WhileLoop
 
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
@@ -118,6 +119,8 @@ class Runtime:
         self.at(place)
         if function is range and any(values.is_runtime(a) for a in args):
             function = make_range
+        if function is builtins.breakpoint:
+            function = breakpoint_
         name = _COMPARING.get(id(function))
         if name and any(isinstance(a, Expr) and a.constant is None for a in args):
             raise TypeError(

@@ -27,6 +27,7 @@ from .alloc import (
     alloc_shared,
     alloc_ub,
     alloc_var,
+    alloc_workspace,
     empty,
 )
 from .buffer import (
@@ -44,6 +45,7 @@ from .buffer import (
 )
 from .buffer import Tensor as Buffer  # TileLang's older name
 from .builder import Builder, NoBuilderError, active, current
+from .cores import Cores, begin_block, blocks, core_count, core_id, next_slot
 from .expert import (
     Scope,
     pipe_barrier,
@@ -139,6 +141,7 @@ from .tile_ops import (
     store_fixpipe,
     store_nz2nd,
 )
+from .tile_ops import breakpoint_ as breakpoint
 from .tile_ops import im2col as c2d_im2col
 from .tile_ops import print_ as print
 from .views import view

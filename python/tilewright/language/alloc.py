@@ -25,13 +25,16 @@ SCOPES = {
     "l0a": "l0a",
     "l0b": "l0b",
     "l0c": "l0c",
+    "workspace": "workspace",
 }
 
 #: Sizes in bytes stay far within 64 bits; the planner lists what is smaller and does not fit.
 MOST_ELEMENTS = 1 << 40
 
 
-def _alloc(function: str, shape: Any, element: Any, scope: str) -> Buffer:
+def _alloc(
+    function: str, shape: Any, element: Any, scope: str, slots: int = 1, address: int | None = None
+) -> Buffer:
     if scope not in SCOPES:
         raise ValueError(
             f"error[E0304]: {function}: unknown scope {scope!r}; allowed are {', '.join(SCOPES)}"
@@ -55,7 +58,9 @@ def _alloc(function: str, shape: Any, element: Any, scope: str) -> Buffer:
     if is_packed(kind):
         core = current().core.alloc(function, ON_CHIP[kind], plain, place)
         return FourBitTile(core, tuple(plain), scope, kind)
-    return Buffer(current().core.alloc(function, kind, plain, place), tuple(plain), scope)
+    at = -1 if address is None else int(address)
+    core = current().core.alloc(function, kind, plain, place, slots=int(slots), address=at)
+    return Buffer(core, tuple(plain), scope)
 
 
 def _runtime(size: Any) -> bool:
@@ -77,34 +82,48 @@ def alloc_local(shape: Any, dtype: Any, scope: str = "local") -> Buffer:
     return _alloc("alloc_local", shape, dtype, scope)
 
 
-def _expert(function: str, shape: Any, element: Any, scope: str) -> Buffer:
+def _expert(
+    function: str, shape: Any, element: Any, scope: str, slots: int, address: int | None
+) -> Buffer:
     current().expert_names.add(function)
-    return _alloc(function, shape, element, scope)
+    return _alloc(function, shape, element, scope, slots, address)
 
 
-def alloc_ub(shape: Any, dtype: Any) -> Buffer:
-    """A tile in the unified buffer of the vector core."""
-    return _expert("alloc_ub", shape, dtype, "ub")
+def alloc_ub(shape: Any, dtype: Any, slots: int = 1, address: int | None = None) -> Buffer:
+    """A tile in the unified buffer of the vector core.
+
+    In T.Cores a tile may be `slots` copies that take turns (T.next_slot), the first at byte
+    `address` of its memory.
+    """
+    return _expert("alloc_ub", shape, dtype, "ub", slots, address)
 
 
-def alloc_L1(shape: Any, dtype: Any) -> Buffer:
-    """A tile in L1, where the cube core's operands wait."""
-    return _expert("alloc_L1", shape, dtype, "l1")
+def alloc_L1(shape: Any, dtype: Any, slots: int = 1, address: int | None = None) -> Buffer:
+    """A tile in L1, where the cube core's operands wait; `slots` and `address` as in alloc_ub."""
+    return _expert("alloc_L1", shape, dtype, "l1", slots, address)
 
 
-def alloc_L0A(shape: Any, dtype: Any) -> Buffer:
+def alloc_L0A(shape: Any, dtype: Any, slots: int = 1, address: int | None = None) -> Buffer:
     """A tile in L0A, the left operand of a product; loaded from L1 by T.copy."""
-    return _expert("alloc_L0A", shape, dtype, "l0a")
+    return _expert("alloc_L0A", shape, dtype, "l0a", slots, address)
 
 
-def alloc_L0B(shape: Any, dtype: Any) -> Buffer:
+def alloc_L0B(shape: Any, dtype: Any, slots: int = 1, address: int | None = None) -> Buffer:
     """A tile in L0B, the right operand of a product; loaded from L1 by T.copy."""
-    return _expert("alloc_L0B", shape, dtype, "l0b")
+    return _expert("alloc_L0B", shape, dtype, "l0b", slots, address)
 
 
-def alloc_L0C(shape: Any, dtype: Any) -> Buffer:
-    """A tile in L0C, the cube's accumulator."""
-    return _expert("alloc_L0C", shape, dtype, "l0c")
+def alloc_L0C(shape: Any, dtype: Any, slots: int = 1, address: int | None = None) -> Buffer:
+    """A tile in L0C, the cube's accumulator; `slots` and `address` as in alloc_ub."""
+    return _expert("alloc_L0C", shape, dtype, "l0c", slots, address)
+
+
+def alloc_workspace(shape: Any, dtype: Any, slots: int = 1, address: int | None = None) -> Buffer:
+    """In T.Cores: a tile in global memory of a cube core and its two vector cores.
+
+    Each of the three goes through its `slots` at a pace of its own (T.next_slot).
+    """
+    return _expert("alloc_workspace", shape, dtype, "workspace", slots, address)
 
 
 def _check_range(init: Any, element: DType) -> None:
@@ -136,7 +155,8 @@ def alloc_var(dtype: Any, *args: Any, init: Any = None, scope: str = "local.var"
     buffer = Buffer(core.alloc_lanes("alloc_var", element, extents), (), "local.var")
     found = Var(buffer, lanes)
     _check_range(init, element)
-    found.store(0 if init is None else init)
+    if init is not None or not current().by_core:  # in T.Cores each store is the author's
+        found.store(0 if init is None else init)
     return found
 
 

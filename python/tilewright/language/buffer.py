@@ -79,6 +79,8 @@ class Buffer(NoOperators):
         return True
 
     def __getitem__(self, index: Any) -> Element | Region:
+        if isinstance(index, tuple) and any(p is None for p in index):
+            return Region(self, [p for p in index if p is not None], _positions(index))
         parts = self._expand(index)
         if any(isinstance(p, Ramp) for p in parts):
             return [read(self[place]) for place in self._lanes(parts)]  # type: ignore[return-value]
@@ -196,8 +198,15 @@ class Region(NoOperators):
 
     __slots__ = ("buffer", "core")
 
-    def __init__(self, buffer: Buffer, parts: list[Any]) -> None:
+    def __init__(
+        self, buffer: Buffer, parts: list[Any], positions: list[int] | None = None
+    ) -> None:
         self.buffer = buffer
+        if positions is not None and len(parts) != len(buffer.shape):
+            raise IndexError(
+                f"buffer {buffer.name} has {len(buffer.shape)} dimensions, found {len(parts)} "
+                "indices beside None"
+            )
         parts = [*parts, *[slice(None)] * (len(buffer.shape) - len(parts))]
         starts: list[Any] = []
         stops: list[Any] = []
@@ -214,7 +223,7 @@ class Region(NoOperators):
                 starts.append(to_value(part))
                 stops.append(None)
         scalar = [not isinstance(p, slice) for p in parts]
-        self.core = current().core.region(buffer.core, starts, stops, scalar)
+        self.core = current().core.region(buffer.core, starts, stops, scalar, positions or [])
 
     @property
     def dtype(self) -> DType:
@@ -230,6 +239,10 @@ class Region(NoOperators):
         return tuple(s.constant if s.is_constant else Expr(s) for s in self.core.sizes)
 
     def operand(self) -> Any:
+        if self.core.positions:
+            raise TypeError(
+                f"a slice of {self.buffer.name} with None is an operand of T.vadd and its relatives"
+            )
         return self.core
 
     def __getitem__(self, index: Any) -> Any:
@@ -271,6 +284,17 @@ class Region(NoOperators):
 
     def __repr__(self) -> str:
         return f"<region of {self.buffer!r}>"
+
+
+def _positions(index: tuple[Any, ...]) -> list[int]:
+    """Where in an index list with None each dimension of the buffer stands; -1 for one index."""
+    found, at = [], 0
+    for part in index:
+        if part is not None:
+            found.append(at if isinstance(part, slice) else -1)
+        if part is None or isinstance(part, slice):
+            at += 1
+    return found
 
 
 def operand(value: Any, what: str = "operand") -> Any:

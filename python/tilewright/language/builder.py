@@ -47,6 +47,7 @@ class Builder:
         self.core = _core.KernelBuilder(name)
         #: Names used by the kernel that only Expert authors use ("alloc_ub", "Scope", ...).
         self.expert_names: set[str] = set()
+        self.by_core = False  #: inside T.Cores
         self.outputs: list[Buffer] = []
         #: Tensors that the runtime provides and no call returns: T.alloc_global, views of tensors.
         self.aliases: list[Buffer] = []

@@ -79,7 +79,9 @@ def _pipe(what: str) -> str:
     return stack[-1]
 
 
-def _flag(what: str, other: Any, id: Any, rest: tuple[Any, ...], wait: bool) -> None:
+def _flag(
+    what: str, other: Any, id: Any, rest: tuple[Any, ...], wait: bool, rotate: Any
+) -> None:
     if rest:
         raise TypeError(
             f"error[E0605]: T.{what}(pipe, pipe, id) is the form of another dialect; write "
@@ -87,20 +89,22 @@ def _flag(what: str, other: Any, id: Any, rest: tuple[Any, ...], wait: bool) -> 
         )
     own = _pipe(f"T.{what}")
     source, target = (str(other), own) if wait else (own, str(other))
-    author(f"T.{what}").core.set_flag(source, target, to_value(id), wait)
+    tile = None if rotate is None else rotate.core
+    author(f"T.{what}").core.set_flag(source, target, to_value(id), wait, tile)
 
 
-def set_flag(other: str, event_id: Any = 0, *rest: Any) -> None:
+def set_flag(other: str, event_id: Any = 0, *rest: Any, rotate: Any = None) -> None:
     """Inside `T.rs(P)`: when all of P so far is done, event `event_id` from P to `other` is set.
 
-    Events are numbered per pair of pipes, 0 to 7; the number may be known only at run time.
+    Events are numbered per pair of pipes, 0 to 7; the number may be known only at run time. With
+    `rotate`, a tile of T.Cores, its current slot is added.
     """
-    _flag("set_flag", other, event_id, rest, False)
+    _flag("set_flag", other, event_id, rest, False, rotate)
 
 
-def wait_flag(other: str, event_id: Any = 0, *rest: Any) -> None:
+def wait_flag(other: str, event_id: Any = 0, *rest: Any, rotate: Any = None) -> None:
     """Inside `T.rs(P)`: P goes on once event `event_id` from `other` is set, and clears it."""
-    _flag("wait_flag", other, event_id, rest, True)
+    _flag("wait_flag", other, event_id, rest, True, rotate)
 
 
 def pipe_barrier(pipe: str) -> None:

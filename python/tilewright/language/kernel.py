@@ -61,13 +61,17 @@ class KernelFrame:
     def __enter__(self) -> Any:
         values = current().core.begin_launch(to_values(self.blocks))
         self.ids = [Expr(v) for v in values]
+        self.push()
+        if self.npu:
+            return (*self.ids, SubcoreId())
+        return BlockId(values[0]) if len(values) == 1 else tuple(self.ids)
+
+    def push(self) -> None:
+        """Makes this the launch that is being built."""
         stack = getattr(_local, "stack", None)
         if stack is None:
             stack = _local.stack = []
         stack.append(self)
-        if self.npu:
-            return (*self.ids, SubcoreId())
-        return BlockId(values[0]) if len(values) == 1 else tuple(self.ids)
 
     def __exit__(self, kind: Any, *_: object) -> None:
         _local.stack.pop()

@@ -443,6 +443,14 @@ def device_assert(cond: Any, msg: str = "", no_stack_info: bool = False) -> None
     assert_(cond, msg)
 
 
+def breakpoint_(*_: Any, **__: Any) -> None:
+    """Under the interpreter, stops in Python's debugger at this line with tiles as arrays.
+
+    `breakpoint()` in a kernel is the same. On the simulator the kernel goes on.
+    """
+    current().core.breakpoint()
+
+
 def any_of(buffer: Any) -> Any:
     """True when some element is not 0."""
     return Expr(current().core.quantifier("or", operand(buffer)))

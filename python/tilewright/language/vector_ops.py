@@ -8,7 +8,7 @@ from typing import Any
 
 from ..dtypes import check_supported
 from ..dtypes import dtype as as_dtype
-from .buffer import Buffer, is_box, operand
+from .buffer import Buffer, Region, is_box, operand
 from .builder import current
 from .expr import to_value, to_values
 from .views import view
@@ -16,6 +16,8 @@ from .views import view
 
 def _source(value: Any, what: str) -> Any:
     """A box, or a scalar as `_core.Value`."""
+    if isinstance(value, Region):
+        return value.core
     return operand(value, what) if is_box(value) else to_value(value)
 
 
@@ -113,6 +115,16 @@ def vcast(src: Any, dst: Any, size: Any = None, round_mode: str | None = None) -
             f"{', '.join(_ROUNDINGS)}"
         )
     _elementwise("cast", [src], dst, size, round_mode or "")
+
+
+def vop(function: str, *operands: Any, round_mode: str = "") -> None:
+    """`T.vop("maxnum", a, b, c)`: c = maxnum(a, b), by the name of a function of the vector unit.
+
+    For those without a name of their own: neg, log10, log1p, tan, ceil, round, trunc, rint, isnan,
+    isinf, isfinite, rem, floormod, maxnum, minnum, copy and bitcast.
+    """
+    *sources, dst = operands
+    _elementwise(function, sources, dst, None, round_mode)
 
 
 def vbrc(src: Any, dst: Any) -> None:

@@ -19,7 +19,7 @@ compiled: list[Any] = []
 
 def record(name: str, report: dict[str, Any], settings: Any) -> None:
     """Prints what the settings ask for and remembers findings for the exit code."""
-    if settings.check:
+    if settings.check or settings.compare:
         for finding in report["findings"]:
             findings.append(finding)
             print(finding_text(name, finding), file=sys.stderr)
@@ -39,7 +39,10 @@ def finding_text(name: str, finding: Any) -> str:
     if second and second != first:
         places += f" against {second}"
     times = f" ({finding['count']} times)" if finding["count"] > 1 else ""
-    head = f"check: {name}: {finding['tool']}: {finding['kind']} [{finding['code']}]"
+    compared = finding["tool"] == "compare"
+    tool = "compare: " if compared else "check: "
+    head = f"{tool}{name}: " + ("" if compared else f"{finding['tool']}: ") + finding["kind"]
+    head += f" [{finding['code']}]" if finding.get("code") else ""
     return f"{head}: {finding['message']}{places}{times}"
 
 
