@@ -103,6 +103,17 @@ def enum_text(data: Record, name: str) -> str:
     return f"### {enum['className']}\n\n{enum['summary']}: {cases}.\n"
 
 
+def ops_text(data: Record, source: str, prefix: str) -> list[str]:
+    """The ops of a file, each part under its title."""
+    parts: list[str] = []
+    for title, names in sections(source):
+        ops = [name for name in names if "Op" in data[name]["!superclasses"]]
+        if ops:
+            parts.append(f"## {title}\n")
+            parts += [op_text(data, name, prefix) for name in ops]
+    return parts
+
+
 def dialect_page(prefix: str, stem: str) -> str:
     source = f"tilewright/{prefix}/{stem}Ops.td"
     data = records(source)
@@ -113,11 +124,10 @@ def dialect_page(prefix: str, stem: str) -> str:
         f"A box reads `{BOX[prefix]}`:\n`%m` by `%n` elements of `%a` from `%i, %j` on. The "
         "destination comes first.\n",
     ]
-    for title, names in sections(source):
-        ops = [name for name in names if "Op" in data[name]["!superclasses"]]
-        if ops:
-            parts.append(f"## {title}\n")
-            parts += [op_text(data, name, prefix) for name in ops]
+    parts += ops_text(data, source, prefix)
+    if prefix == "tile":
+        source = "tilewright/tile/CoreOps.td"
+        parts += ops_text(records(source), source, prefix)
     enums = [
         name
         for name in data["!instanceof"]["I32EnumAttr"]

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import workloads
@@ -122,7 +124,7 @@ def test_source_is_for_reading():
     """Names and lines of the author's source, and what the compiler decided."""
     source = workloads.matmul(256, 256, 256, 64, 64, 64).expert_source()
     assert "B_shared = T.alloc_L1((" in source and ', "float16", slots=2, address=' in source
-    assert "# 44: T.gemm(A_shared, B_shared, C_local)" in source
+    assert re.search(r"# \d+: T.gemm\(A_shared, B_shared, C_local\)", source)
     assert 'with T.rs("PIPE_MTE2"):' in source
     assert "for block in T.blocks(" in source
 

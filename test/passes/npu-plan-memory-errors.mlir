@@ -53,3 +53,19 @@ func.func @exchange_aiv() attributes {npu.core = #npu.core<aiv>} {
   %u = npu.alloc "u" : memref<256xf32, #npu.space<workspace>>
   return
 }
+
+// -----
+
+func.func @placed_past_the_end(%A: memref<16xf32, #npu.space<gm>>) attributes {npu.core = #npu.core<aiv>} {
+  // expected-error @below {{'x' is placed at byte 196608 and ends at 196672 of UB, which has 196608 bytes; addresses are multiples of 32}}
+  %x = npu.alloc "x" {address = 196608 : i64} : memref<16xf32, #npu.space<ub>>
+  return
+}
+
+// -----
+
+func.func @placed_between_blocks(%A: memref<16xf32, #npu.space<gm>>) attributes {npu.core = #npu.core<aiv>} {
+  // expected-error @below {{'x' is placed at byte 8 and ends at 72 of UB}}
+  %x = npu.alloc "x" {address = 8 : i64} : memref<16xf32, #npu.space<ub>>
+  return
+}

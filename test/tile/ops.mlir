@@ -114,3 +114,20 @@ func.func @orders_of_the_author(%n: index) {
   tile.block_wait <MTE2> id %n
   return
 }
+
+// CHECK-LABEL: func.func @program_of_a_core(
+func.func @program_of_a_core(%n: index, %x: memref<8xf32, #tile.scope<ub>>) {
+  // CHECK: %[[CORE:.*]] = tile.core_id
+  %core = tile.core_id
+  // CHECK-NEXT: tile.core_count
+  %count = tile.core_count
+  // CHECK-NEXT: tile.begin_block %[[CORE]]
+  tile.begin_block %core
+  // CHECK-NEXT: tile.set_slot_flag <MTE2> to <V> id 2 rotate %{{.*}} : memref<8xf32, #tile.scope<ub>>
+  tile.set_slot_flag <MTE2> to <V> id 2 rotate %x : memref<8xf32, #tile.scope<ub>>
+  // CHECK-NEXT: tile.wait_slot_flag <MTE2> to <V> id 2 rotate %{{.*}} : memref<8xf32, #tile.scope<ub>>
+  tile.wait_slot_flag <MTE2> to <V> id 2 rotate %x : memref<8xf32, #tile.scope<ub>>
+  // CHECK-NEXT: tile.breakpoint
+  tile.breakpoint
+  return
+}

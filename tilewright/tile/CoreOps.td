@@ -5,6 +5,8 @@
 include "tilewright/tile/TileDialect.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
+//===--- Launches by cores -------------------------------------------------------------------------------------------===//
+
 /// What stands only in a launch with `tile.by_core`: its body is the program of a core, which takes its blocks in a loop of
 /// its own. Everything in it is the author's, and no stage decides anything.
 class Core_Op<string mnemonic, list<Trait> traits> : Op<Tile_Dialect, mnemonic, traits>;

@@ -178,8 +178,7 @@ LogicalResult Emitter::whileLoop(scf::WhileOp loop) {
 }
 
 LogicalResult Emitter::sync(Operation &op) {
-  auto flag = [&](StringRef name, Pipe own, Pipe other, int64_t id, Value rotate,
-                  StringRef more = "") {
+  auto flag = [&](StringRef name, Pipe own, Pipe other, int64_t id, Value rotate) {
     std::string text = "T." + name.str() + "(\"" + pipeName(other) + "\", ";
     if (rotate && isa<MemRefType>(rotate.getType()))
       text += std::to_string(id) + ", rotate=" + bufferName(rotate);
@@ -187,7 +186,7 @@ LogicalResult Emitter::sync(Operation &op) {
       text += this->text(rotate) + (id ? " + " + std::to_string(id) : "");
     else
       text += std::to_string(id);
-    write(text + more + ")", op, own, /*isFlag=*/true);
+    write(text + ")", op, own, /*isFlag=*/true);
     return success();
   };
   auto signal = [&](StringRef name, Pipe own, int64_t id, Value plus) {
@@ -197,11 +196,8 @@ LogicalResult Emitter::sync(Operation &op) {
     write("T." + name + "(" + number + ")", op, own, /*isFlag=*/true);
     return success();
   };
-  if (auto set = dyn_cast<npu::SetFlagOp>(op)) {
-    if (set.getUnit())
-      return set.emitError("--emit expert: a unit flag has no form in Python");
+  if (auto set = dyn_cast<npu::SetFlagOp>(op))
     return flag("set_flag", set.getSource(), set.getTarget(), set.getId(), set.getRotate());
-  }
   if (auto wait = dyn_cast<npu::WaitFlagOp>(op))
     return flag("wait_flag", wait.getTarget(), wait.getSource(), wait.getId(), wait.getRotate());
   if (auto set = dyn_cast<npu::BlockSetOp>(op))
@@ -305,9 +301,7 @@ LogicalResult Emitter::boxStatement(Operation &op) {
     return success();
   };
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case([&](npu::LoadOp load) -> LogicalResult {
-        if (load.getBypassL2())
-          return load.emitError("--emit expert: a load past the L2 has no form in Python");
+      .Case([&](npu::LoadOp) {
         bool isNz = is(0, npu::Space::L1) && is(1, npu::Space::GM);
         return move(isNz ? "T.load_nd2nz" : "T.copy");
       })

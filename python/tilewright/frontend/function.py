@@ -350,7 +350,10 @@ def opens_kernel(function: types.FunctionType) -> bool:
         if isinstance(child, ast.With):
             for item in child.items:
                 call = item.context_expr
-                if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "Kernel":
+                if isinstance(call, ast.Call) and getattr(call.func, "attr", "") in (
+                    "Kernel",
+                    "Cores",
+                ):
                     return True
         stack.extend(ast.iter_child_nodes(child))
     return False
