@@ -282,8 +282,8 @@ std::string Emitter::slice(Value offset, Value size, int64_t extent) {
   if (start && length)
     return std::to_string(*start) + ":" + std::to_string(*start + *length);
   if (length && *length == extent && extent == 1)
-    return text(offset) + ":" + text(offset, 2) + " + 1";
-  return text(offset) + ":" + text(offset, 2) + " + " + text(size, 1);
+    return text(offset) + " : " + text(offset, 2) + " + 1";
+  return text(offset) + " : " + text(offset, 2) + " + " + text(size, 1);
 }
 
 /// A box with its dimensions at `positions` among `rank`, -1 for one given by a single index.
