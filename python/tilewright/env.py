@@ -151,7 +151,9 @@ def _compare() -> float:
     except ValueError:
         limit = -1.0
     if limit < 0:
-        raise ValueError(f"{PREFIX}COMPARE={text!r} is not a number of ulp of 0 or more")
+        raise ValueError(
+            f"error[E0907]: {PREFIX}COMPARE={text!r} is not a number of ulp of 0 or more"
+        )
     return limit
 
 

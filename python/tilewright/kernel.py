@@ -450,7 +450,7 @@ class Kernel:
         (file, line, column). Empty when nothing departs. `args` are those of a call.
         """
         if not ulp > 0:
-            raise ValueError(f"compare: ulp is {ulp!r}; allowed is a number above 0")
+            raise ValueError(f"error[E0124]: compare: ulp is {ulp!r}; allowed is a number above 0")
         _local.compare = float(ulp)
         try:
             self(*args)

@@ -83,8 +83,8 @@ class Operator:
         """
         if self.reference is None:
             raise ValueError(
-                f"operator {self.name} has no reference to be held against; give it one: "
-                "reference=function of arrays"
+                f"error[E0462]: operator {self.name} has no reference to be held against; give it "
+                "one: reference=function of arrays"
             )
         found = self.run(inputs, outputs, **kwargs)
         expected = self.reference(*inputs, **kwargs)

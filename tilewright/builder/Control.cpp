@@ -156,7 +156,8 @@ std::vector<Value> KernelBuilder::beginParallel(const std::vector<Value> &extent
   Impl &b = *impl;
   b.requireLaunch("T.Parallel stands");
   if (b.isByCore())
-    fail("T.Parallel inside T.Cores, where each statement is one instruction of its author; use "
+    fail("E0613: T.Parallel inside T.Cores, where each statement is one instruction of its author; "
+         "use "
          "T.vadd and its relatives, or T.Kernel");
   b.refuseInThreads("T.Parallel");
   std::vector<Value> variables;

@@ -150,7 +150,7 @@ mlir::Value KernelBuilder::Impl::eventId(const Value &id, const llvm::Twine &wha
 Value KernelBuilder::coreId() {
   Impl &b = *impl;
   if (!b.isByCore())
-    fail("T.core_id stands inside `with T.Cores()`; a block of T.Kernel has its block ids");
+    fail("E0613: T.core_id stands inside `with T.Cores()`; a block of T.Kernel has its block ids");
   return b.wrap(b.builder.create<tile::CoreIdOp>(b.location, b.builder.getIndexType()),
                 DType::Int32, 0);
 }
@@ -158,7 +158,7 @@ Value KernelBuilder::coreId() {
 Value KernelBuilder::coreCount() {
   Impl &b = *impl;
   if (!b.isByCore())
-    fail("T.core_count stands inside `with T.Cores()`; blocks of T.Kernel run on any core");
+    fail("E0613: T.core_count stands inside `with T.Cores()`; blocks of T.Kernel run on any core");
   return b.wrap(b.builder.create<tile::CoreCountOp>(b.location, b.builder.getIndexType()),
                 DType::Int32, 1);
 }
@@ -167,14 +167,15 @@ void KernelBuilder::breakpoint() {
   Impl &b = *impl;
   b.requireLaunch("T.breakpoint stands");
   if (b.insideParallel())
-    fail("T.breakpoint inside T.Parallel, whose lanes run together; put it before or behind");
+    fail(
+        "E0614: T.breakpoint inside T.Parallel, whose lanes run together; put it before or behind");
   b.builder.create<tile::BreakpointOp>(b.location);
 }
 
 void KernelBuilder::beginBlock(const Value &id) {
   Impl &b = *impl;
   if (!b.isByCore())
-    fail("T.begin_block stands inside `with T.Cores()`; T.Kernel has blocks of its own");
+    fail("E0613: T.begin_block stands inside `with T.Cores()`; T.Kernel has blocks of its own");
   b.builder.create<tile::BeginBlockOp>(b.location, b.toIndex(id, "the block of T.begin_block"));
 }
 

@@ -237,11 +237,11 @@ Buffer KernelBuilder::alloc(const std::string &name, DType type, const std::vect
   Impl &b = *impl;
   bool isPlanned = slots != 1 || address >= 0 || *found == tile::Scope::Workspace;
   if (isPlanned && !b.isByCore())
-    fail("T." + name +
+    fail("E0613: T." + name +
          " with slots or an address, and T.alloc_workspace, stand inside T.Cores; in "
          "T.Kernel the compiler plans memory");
   if (slots < 1)
-    fail("T." + name + ": " + llvm::Twine(slots) + " slots; a tile has 1 or more");
+    fail("E0124: T." + name + ": " + llvm::Twine(slots) + " slots; a tile has 1 or more");
   Buffer buffer = b.alloc(name, type, shape, *found, /*user=*/true);
   auto alloc = b.raw(buffer).getDefiningOp<tile::AllocOp>();
   alloc.setSlots(slots);
@@ -255,7 +255,8 @@ void KernelBuilder::nextSlot(const Buffer &tile) {
   mlir::Value buffer = b.raw(tile);
   auto alloc = buffer.getDefiningOp<tile::AllocOp>();
   if (!alloc || alloc.getSlots() < 2)
-    fail("T.next_slot: " + b.describe(tile) + " has one slot; give T.alloc_* slots=2 or more");
+    fail("E0124: T.next_slot: " + b.describe(tile) +
+         " has one slot; give T.alloc_* slots=2 or more");
   b.builder.create<tile::AdvanceOp>(b.location, buffer);
 }
 

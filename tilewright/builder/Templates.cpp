@@ -59,7 +59,7 @@ Header readHeader(StringRef text, const std::string &file) {
       for (StringRef size : list)
         parameter.shape.push_back(trimmed(size));
       if (parameter.name.empty() || parameter.type.empty())
-        fail("the template " + file +
+        fail("E0462: the template " + file +
              ": a parameter is a name, an element type and sizes, as in `x T(M, N)`; found `" +
              left + "`");
       header.parameters.push_back(parameter);
@@ -67,7 +67,7 @@ Header readHeader(StringRef text, const std::string &file) {
     }
   }
   if (header.parameters.empty())
-    fail("the template " + file +
+    fail("E0462: the template " + file +
          " does not say what its parameters are; begin it with a line such as "
          "`// parameters: x T(M, N), y T(M, N)`");
   return header;
@@ -78,7 +78,7 @@ std::map<std::string, std::string> bindLetters(KernelBuilder::Impl &b, const Hea
                                                const std::vector<Operand> &operands,
                                                const std::string &file) {
   if (operands.size() != header.parameters.size())
-    fail("the operator of " + file + " takes " + llvm::Twine(header.parameters.size()) +
+    fail("E0462: the operator of " + file + " takes " + llvm::Twine(header.parameters.size()) +
          " tiles, found " + llvm::Twine(operands.size()));
   std::map<std::string, std::string> bound;
   for (auto [parameter, operand] : llvm::zip(header.parameters, operands)) {
@@ -141,7 +141,7 @@ void KernelBuilder::inlineTemplate(const std::string &text, const std::string &f
   Impl &b = *impl;
   b.requireLaunch("the operator of " + file + " stands");
   if (b.insideParallel())
-    fail("the operator of " + file + " inside T.Parallel; it works on whole tiles");
+    fail("E0462: the operator of " + file + " inside T.Parallel; it works on whole tiles");
   Header header = readHeader(text, file);
   std::map<std::string, std::string> letters = bindLetters(b, header, operands, file);
 
@@ -160,11 +160,11 @@ void KernelBuilder::inlineTemplate(const std::string &text, const std::string &f
         parseSourceString<ModuleOp>(filled(text, letters), ParserConfig(b.context.get()), file);
   }
   if (!module)
-    fail("the template " + file + " is no IR of tiles: " + problem);
+    fail("E0462: the template " + file + " is no IR of tiles: " + problem);
   auto functions = llvm::to_vector(module->getOps<func::FuncOp>());
   if (functions.size() != 1 || !functions[0].getBody().hasOneBlock() ||
       functions[0].getNumArguments() != operands.size())
-    fail("the template " + file +
+    fail("E0462: the template " + file +
          " is one func.func of one block with the parameters of its header");
   Block &body = functions[0].getBody().front();
   IRMapping mapping;
@@ -174,7 +174,7 @@ void KernelBuilder::inlineTemplate(const std::string &text, const std::string &f
     auto given = cast<MemRefType>(tile.getType());
     if (!declared || declared.getShape() != given.getShape() ||
         declared.getElementType() != given.getElementType())
-      fail("the template " + file + ": parameter " + llvm::Twine(argument.getArgNumber()) +
+      fail("E0462: the template " + file + ": parameter " + llvm::Twine(argument.getArgNumber()) +
            " of the function is not the memref of its header; write its sizes and type as {M} and "
            "{T}");
     mapping.map(argument, tile);

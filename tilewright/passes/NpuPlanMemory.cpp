@@ -384,10 +384,10 @@ private:
       int64_t address = *alloc.getAddress(),
               last = address + alloc.getSlotBytes() * int64_t(alloc.getSlots());
       if (address < 0 || address % memory.alignment || last > memory.capacity) {
-        alloc.emitError("'") << alloc.getName() << "' is placed at byte " << address
-                             << " and ends at " << last << " of " << memory.name << ", which has "
-                             << memory.capacity << " bytes; addresses are multiples of "
-                             << memory.alignment;
+        alloc.emitError("E0701: '")
+            << alloc.getName() << "' is placed at byte " << address << " and ends at " << last
+            << " of " << memory.name << ", which has " << memory.capacity
+            << " bytes; addresses are multiples of " << memory.alignment;
         return WalkResult::interrupt();
       }
       end = std::max(end, last);

@@ -349,14 +349,12 @@ LogicalResult Emitter::boxStatement(Operation &op) {
         bool isNamed = llvm::is_contained({"sum", "max", "min", "abssum", "absmax"}, kind);
         std::string more = reduce.getAccumulate() ? ", clear=False" : "";
         if (isNamed)
-          move("T.reduce_" + kind.str(), ", dim=" + along + more);
-        else
-          move("T.reduce",
-               ", " + along + ", reduce_mode=" +
-                   quoted(kind == "and" || kind == "or" || kind == "xor" ? "bit" + kind.str()
-                                                                         : kind.str()) +
-                   more);
-        return success();
+          return move("T.reduce_" + kind.str(), ", dim=" + along + more);
+        return move("T.reduce",
+                    ", " + along + ", reduce_mode=" +
+                        quoted(kind == "and" || kind == "or" || kind == "xor" ? "bit" + kind.str()
+                                                                              : kind.str()) +
+                        more);
       })
       .Case([&](npu::ScanOp scan) {
         std::string more = ", dim=" + std::to_string(scan.getDim());

@@ -204,8 +204,8 @@ class Region(NoOperators):
         self.buffer = buffer
         if positions is not None and len(parts) != len(buffer.shape):
             raise IndexError(
-                f"buffer {buffer.name} has {len(buffer.shape)} dimensions, found {len(parts)} "
-                "indices beside None"
+                f"error[E0305]: buffer {buffer.name} has {len(buffer.shape)} dimensions, found "
+                f"{len(parts)} indices beside None"
             )
         parts = [*parts, *[slice(None)] * (len(buffer.shape) - len(parts))]
         starts: list[Any] = []
@@ -241,7 +241,8 @@ class Region(NoOperators):
     def operand(self) -> Any:
         if self.core.positions:
             raise TypeError(
-                f"a slice of {self.buffer.name} with None is an operand of T.vadd and its relatives"
+                f"error[E0309]: a slice of {self.buffer.name} with None is an operand of T.vadd "
+                "and its relatives"
             )
         return self.core
 

@@ -79,9 +79,7 @@ def _pipe(what: str) -> str:
     return stack[-1]
 
 
-def _flag(
-    what: str, other: Any, id: Any, rest: tuple[Any, ...], wait: bool, rotate: Any
-) -> None:
+def _flag(what: str, other: Any, id: Any, rest: tuple[Any, ...], wait: bool, rotate: Any) -> None:
     if rest:
         raise TypeError(
             f"error[E0605]: T.{what}(pipe, pipe, id) is the form of another dialect; write "
