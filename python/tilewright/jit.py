@@ -224,8 +224,8 @@ class JITFunction:
         """A call beside exact arithmetic: where it departs, as Kernel.compare says."""
         if self._resolve_mode(args, kwargs) is not None or self._mode == LAZY:
             raise TypeError(
-                f"error[E0120]: {self.function.__name__} makes kernels: compare the one that a call "
-                f"gives, as in {self.function.__name__}(sizes).compare(tensors)"
+                f"error[E0120]: {self.function.__name__} makes kernels: compare the one that a "
+                f"call gives, as in {self.function.__name__}(sizes).compare(tensors)"
             )
         kernel, tensors = self._eager_call(args, kwargs)
         return kernel.compare(*tensors, ulp=ulp)

@@ -147,9 +147,11 @@ TEST(Machine, SetParameter) {
 
   EXPECT_EQ(inconsistency(machine), "");
   EXPECT_EQ(setParameter(machine, "l2_sector_bytes", 96), "");
-  EXPECT_EQ(inconsistency(machine), "l2_line_bytes must be 1 to 8 sectors of l2_sector_bytes");
+  EXPECT_EQ(inconsistency(machine),
+            "E0906: l2_line_bytes must be 1 to 8 sectors of l2_sector_bytes");
   EXPECT_EQ(setParameter(machine, "l2_line_bytes", 384), "");
-  EXPECT_EQ(inconsistency(machine), "l2_line_bytes and l2_sector_bytes must be powers of two");
+  EXPECT_EQ(inconsistency(machine),
+            "E0906: l2_line_bytes and l2_sector_bytes must be powers of two");
 }
 
 } // namespace

@@ -199,7 +199,7 @@ def test_nothing_is_left_when_the_zip_cannot_be_written(script, tmp_path):
     done = report(tmp_path, "-o", tmp_path / "none" / "x.zip", script, code=1)
     assert (
         done.stderr
-        == f"tilewright: cannot write {tmp_path}/none/x.zip: No such file or directory\n"
+        == f"tilewright: error[E0914]: cannot write {tmp_path}/none/x.zip: No such file or directory\n"
     )
     assert "shifted" not in done.stdout  # known before the script runs
 
@@ -244,5 +244,7 @@ def test_an_endless_script_is_reported_when_it_is_interrupted(script, tmp_path):
 
 
 def test_no_script(tmp_path):
-    assert report(tmp_path, "none.py", code=1).stderr == "tilewright: no file none.py\n"
+    assert (
+        report(tmp_path, "none.py", code=1).stderr == "tilewright: error[E0910]: no file none.py\n"
+    )
     assert list(tmp_path.iterdir()) == []

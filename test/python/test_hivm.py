@@ -220,7 +220,10 @@ def test_refused_statement_names_its_line():
         launches(power.compile().core, "flags")
     assert caught.value.location.file == __file__
     assert "T.pow" in str(caught.value)
-    assert "no HIVM text: HIVM has no operation for pow" in power.compile().get_kernel_source()
+    assert (
+        "no HIVM text: error[E0909]: HIVM has no operation for pow"
+        in power.compile().get_kernel_source()
+    )
 
 
 def test_planned_text_has_the_addresses_of_the_plan():
@@ -289,7 +292,7 @@ def test_export_writes_each_kernel_once(tmp_path, form):
 def test_export_of_what_cannot_be(tmp_path):
     text = (SCRIPT + CALLS).replace("] * 2\n", "] ** 2.5\n")
     done = export(tmp_path, "--hivm", str(tmp_path / "out"), text=text, code=1)
-    assert "double: not exported: HIVM has no operation for pow" in done.stderr
+    assert "double: not exported: error[E0909]: HIVM has no operation for pow" in done.stderr
     assert list((tmp_path / "out").iterdir()) == []
 
 
