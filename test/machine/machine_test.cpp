@@ -142,7 +142,7 @@ TEST(Machine, SetParameter) {
     EXPECT_NE(problem.find("outside of what makes sense (0.1 to 1e+06)"), std::string::npos);
   }
   EXPECT_EQ(setParameter(machine, "queue_depth", 2.5),
-            "constant 'queue_depth' must be a whole number, not 2.5");
+            "E0906: constant 'queue_depth' must be a whole number, not 2.5");
   EXPECT_EQ(machine.queueDepth, 8);
 
   EXPECT_EQ(inconsistency(machine), "");
