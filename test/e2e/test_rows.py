@@ -254,3 +254,25 @@ def test_tiles_that_stay(M, N, rows):
 
     assert "npu-hoist-invariants" in applied(affine, inputs, fixed)
     check(affine, inputs, reference, rtol=4e-3, atol=4e-3, **fixed)
+
+
+@tilelang.jit
+def counted(A, C, N):
+    """Each turn reads the tensor that it writes when both are one array."""
+    A: T.Tensor((N,), T.float32)
+    C: T.Tensor((N,), T.float32)
+    with T.Kernel(1):
+        a = T.alloc_shared((N,), T.float32)
+        more = T.alloc_shared((N,), T.float32)
+        for _ in T.serial(4):
+            T.copy(A, a)
+            for i in T.Parallel(N):
+                more[i] = a[i] + 1
+            T.copy(more, C)
+
+
+@pytest.mark.parametrize("is_one", [True, False])
+def test_one_array_for_two_tensors(is_one):
+    a, c = np.zeros(64, np.float32), np.zeros(64, np.float32)
+    counted(a, a if is_one else c, N=64)
+    assert (a == (4 if is_one else 0)).all() and (c == (0 if is_one else 1)).all()

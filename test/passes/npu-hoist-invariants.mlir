@@ -19,6 +19,7 @@
 // RUN: %{same}
 
 !x = memref<64x512xf16, #npu.space<gm>>
+!y = memref<65x512xf16, #npu.space<gm>>
 !w = memref<512xf16, #npu.space<gm>>
 !half = memref<512xf16, #npu.space<ub>>
 !wide = memref<512xf32, #npu.space<ub>>
@@ -158,11 +159,11 @@ func.func private @no_room_aiv(%X: memref<64x16384xf16, #npu.space<gm>> {npu.nam
 // CHECK-NEXT: scf.for
 // CHECK: scf.for
 // CHECK-NEXT: npu.load (%v
-func.func @inner_loop(%X: !x {tile.name = "X"}, %Y: !x {tile.name = "Y", tile.output}) {
-  npu.launch aiv @inner_loop_aiv(%X, %Y) : !x, !x
+func.func @inner_loop(%X: !x {tile.name = "X"}, %Y: !y {tile.name = "Y", tile.output}) {
+  npu.launch aiv @inner_loop_aiv(%X, %Y) : !x, !y
   return
 }
-func.func private @inner_loop_aiv(%X: !x {npu.name = "X"}, %Y: !x {npu.name = "Y"}) attributes {npu.core = #npu.core<aiv>} {
+func.func private @inner_loop_aiv(%X: !x {npu.name = "X"}, %Y: !y {npu.name = "Y"}) attributes {npu.core = #npu.core<aiv>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
@@ -186,7 +187,7 @@ func.func private @inner_loop_aiv(%X: !x {npu.name = "X"}, %Y: !x {npu.name = "Y
       npu.load (%v[%c0] [%c512] : !half, %X[%block, %c0] [%c1, %c512] : !x)
       npu.elementwise <add> (%sum[%c0] [%c512] : !half, %sum[%c0] [%c512] : !half, %v[%c0] [%c512] : !half) {maps = [array<i64: 0>, array<i64: 0>, array<i64: 0>]}
     }
-    npu.store (%Y[%block, %c0] [%c1, %c512] : !x, %sum[%c0] [%c512] : !half)
+    npu.store (%Y[%block, %c0] [%c1, %c512] : !y, %sum[%c0] [%c512] : !half)
   }
   return
 }

@@ -19,6 +19,8 @@
 // RUN: %{same}
 // REDEFINE: %{name} = next_turn
 // RUN: %{same}
+// REDEFINE: %{name} = stored_again
+// RUN: %{same}
 
 !A = memref<32x32xf16, #tile.scope<global>>
 !C = memref<32x32xf32, #tile.scope<global>>
@@ -167,6 +169,27 @@ func.func @next_turn(%C: !C {tile.output}) {
       tile.copy (%old[%c0, %c0] [%c32, %c32] : !f, %x[%c0, %c0] [%c32, %c32] : !f)
     }
     tile.copy (%C[%c0, %c0] [%c32, %c32] : !C, %x[%c0, %c0] [%c32, %c32] : !f)
+  }
+  return
+}
+
+// A loop that stores the tile several times would narrow it each time.
+// CHECK-LABEL: func.func @stored_again
+// CHECK: tile.alloc "half"
+func.func @stored_again(%B: !A {tile.output}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c32 = arith.constant 32 : index
+  %third = arith.constant 0.333 : f32
+  tile.launch (%bx) in (%c1) {
+    %x = tile.alloc "x" : !f
+    %half = tile.alloc "half" : !s
+    tile.fill %third : f32, (%x[%c0, %c0] [%c32, %c32] : !f)
+    tile.copy (%half[%c0, %c0] [%c32, %c32] : !s, %x[%c0, %c0] [%c32, %c32] : !f)
+    scf.for %k = %c0 to %c4 step %c1 {
+      tile.copy (%B[%c0, %c0] [%c32, %c32] : !A, %half[%c0, %c0] [%c32, %c32] : !s)
+    }
   }
   return
 }

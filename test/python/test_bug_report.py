@@ -198,8 +198,8 @@ def test_findings_of_the_checker_are_in_the_report(script, tmp_path):
 def test_nothing_is_left_when_the_zip_cannot_be_written(script, tmp_path):
     done = report(tmp_path, "-o", tmp_path / "none" / "x.zip", script, code=1)
     assert (
-        done.stderr
-        == f"tilewright: error[E0914]: cannot write {tmp_path}/none/x.zip: No such file or directory\n"
+        done.stderr == f"tilewright: error[E0914]: cannot write {tmp_path}/none/x.zip: "
+        "No such file or directory\n"
     )
     assert "shifted" not in done.stdout  # known before the script runs
 

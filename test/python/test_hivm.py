@@ -289,6 +289,25 @@ def test_export_writes_each_kernel_once(tmp_path, form):
     assert ("set_flag" in (out / "double.mlir").read_text()) == (form != "c")
 
 
+@tilelang.jit
+def far_index(A, step):
+    A: T.Tensor((64,), "int64")
+    B = T.empty((64,), "int64")
+    with T.Kernel(1):
+        a = T.alloc_shared((64,), "int64")
+        T.copy(A, a)
+        for i in T.Parallel(64):
+            a[i] = i * step
+        T.copy(a, B)
+    return B
+
+
+@pytest.mark.parametrize(("step", "fits"), [(3, True), (100_000_000, False)])
+def test_index_beyond_32_bits(step, fits):
+    text = far_index.compile(step=step).get_kernel_source()
+    assert ("HIVM has no operation for an index beyond 32 bits" in text) != fits
+
+
 def test_export_of_what_cannot_be(tmp_path):
     text = (SCRIPT + CALLS).replace("] * 2\n", "] ** 2.5\n")
     done = export(tmp_path, "--hivm", str(tmp_path / "out"), text=text, code=1)

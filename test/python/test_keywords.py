@@ -14,8 +14,9 @@ import tilewright.language as T
 from tilewright import autotuner, profiler
 from tilewright.keywords import mistake
 
-#: Functions that check their own keywords, and hints that take anything.
-FREE = {"gemm", "npuir_dot", "attr", "Layout", "Fragment", *T._hints.NAMES}
+#: Functions that check their own keywords, and hints that take anything; arguments of Python's
+#: `breakpoint` are its debugger's.
+FREE = {"gemm", "npuir_dot", "attr", "Layout", "Fragment", "breakpoint", *T._hints.NAMES}
 FUNCTIONS = sorted(
     name
     for name in dir(T)

@@ -29,15 +29,29 @@ constexpr int kMostTries = 64;
 /// What planning loses to alignment, in parts of a memory.
 constexpr int64_t kSlack = 32;
 
-/// Numbers of the tensors that some device function of a launch writes.
+/// One array may be given for both tensors: their element types and shapes agree.
+bool mayBeOne(MemRefType a, MemRefType b) {
+  return a.getElementType() == b.getElementType() && a.getRank() == b.getRank() &&
+         llvm::all_of_zip(a.getShape(), b.getShape(), [](int64_t x, int64_t y) {
+           return x == y || ShapedType::isDynamic(x) || ShapedType::isDynamic(y);
+         });
+}
+
+/// Numbers of the tensors that some device function of a launch writes, or may write by another
+/// name.
 llvm::DenseSet<unsigned> writtenTensors(ArrayRef<func::FuncOp> devices) {
   llvm::DenseSet<unsigned> written;
+  auto typeOf = [](BlockArgument tensor) { return dyn_cast<MemRefType>(tensor.getType()); };
   for (func::FuncOp device : devices)
     device.walk([&](AccessInterface access) {
-      for (unsigned i = 0; i < access.getNumBoxes(); ++i)
-        if (auto tensor = dyn_cast<BlockArgument>(access.getBox(i).buffer))
-          if (writes(access.getAccessKind(i)))
-            written.insert(tensor.getArgNumber());
+      for (unsigned i = 0; i < access.getNumBoxes(); ++i) {
+        auto tensor = dyn_cast<BlockArgument>(access.getBox(i).buffer);
+        if (!tensor || !writes(access.getAccessKind(i)))
+          continue;
+        for (BlockArgument other : device.getArguments())
+          if (auto type = typeOf(other); type && mayBeOne(type, typeOf(tensor)))
+            written.insert(other.getArgNumber());
+      }
     });
   return written;
 }
@@ -124,9 +138,11 @@ private:
     if (!alloc || alloc.getSlots() > 1 || npu::spaceOf(buffer) == npu::Space::Workspace)
       return false;
     return llvm::none_of(buffer.getUsers(), [&](Operation *user) {
-      auto access = dyn_cast<AccessInterface>(user);
-      if (!access || !loop->isProperAncestor(user))
+      if (!loop->isProperAncestor(user))
         return false;
+      auto access = dyn_cast<AccessInterface>(user);
+      if (!access)
+        return true;
       for (unsigned i = 0; i < access.getNumBoxes(); ++i)
         if (access.getBox(i).buffer == buffer && writes(access.getAccessKind(i)))
           return true;

@@ -96,6 +96,9 @@ bool Forwarding::canRead(Operation *reader, bool isConverted) {
     return false;
   if (!isConverted)
     return true;
+  // In a loop it would be made again each turn.
+  if (reader->getBlock() != op->getBlock())
+    return false;
   auto copy = dyn_cast<CopyOp>(reader);
   if (!copy || copy.getBox(1).buffer != dst || copy.getBox(0).buffer == src)
     return false;

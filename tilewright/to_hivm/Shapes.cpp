@@ -203,10 +203,21 @@ LogicalResult Emitter::scan(npu::ScanOp op) {
   return type == element ? success() : cast(op, result, out, "rint");
 }
 
+/// The largest number of an index as far as it is known: its start and steps are 32 bits there.
+static int64_t reachOf(npu::IotaOp op, ArrayRef<int64_t> sizes) {
+  int64_t reach = std::abs(getConstantIntValue(op.getStart()).value_or(0));
+  for (auto [step, size] : llvm::zip(op.getSteps(), sizes))
+    if (auto known = getConstantIntValue(step); known && !ShapedType::isDynamic(size))
+      reach += std::abs(*known) * (size - 1);
+  return reach;
+}
+
 LogicalResult Emitter::iota(npu::IotaOp op) {
   Box dst = op.getBox(0);
   SmallVector<int64_t> sizes = staticSizes(dst);
   auto shape = llvm::cast<MemRefType>(dst.buffer.getType()).getShape();
+  if (elementOf(dst).isInteger(64) && reachOf(op, sizes) > std::numeric_limits<int32_t>::max())
+    return refuse(op, "an index beyond 32 bits");
   SmallVector<int> keep;
   SmallVector<Value> operands;
   domain.clear();

@@ -58,8 +58,10 @@ def _alloc(
     if is_packed(kind):
         core = current().core.alloc(function, ON_CHIP[kind], plain, place)
         return FourBitTile(core, tuple(plain), scope, kind)
-    at = -1 if address is None else int(address)
-    core = current().core.alloc(function, kind, plain, place, slots=int(slots), address=at)
+    planned = {} if slots == 1 else {"slots": int(slots)}
+    if address is not None:
+        planned["address"] = int(address)
+    core = current().core.alloc(function, kind, plain, place, **planned)
     return Buffer(core, tuple(plain), scope)
 
 
