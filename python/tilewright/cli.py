@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from . import __version__
 from .catalogue import is_code
-from .env import ENGINES, PREFIX
+from .env import ENGINES, PREFIX, RunSettings
 from .errors import ArgumentError, MissingTorchError, TilewrightError
 
 #: Commands that run a script; the words after its name are the script's own.
@@ -375,6 +375,15 @@ def explain_code(words: list[str]) -> int:
     return 0
 
 
+def check_text(settings: RunSettings) -> str:
+    """What a check without findings says: only the simulator checks."""
+    if settings.engine == "interpreter":
+        return "nothing was checked, since the interpreter ran the kernels"
+    if settings.compare:
+        return "nothing was checked, since kernels were compared with exact arithmetic"
+    return "nothing found"
+
+
 def set_environment(options: argparse.Namespace) -> None:
     """Makes the options hold for every kernel and child process: environment variables."""
     given = vars(options)
@@ -451,7 +460,7 @@ def finish(code: int, sarif: str | None = None) -> int:
         return code or 1
     settings = run_settings()
     if settings.check and not session.findings and code == 0:
-        print("check: nothing found", file=sys.stderr)
+        print(f"check: {check_text(settings)}", file=sys.stderr)
     if settings.compare and not session.findings and code == 0:
         print("compare: nothing departs", file=sys.stderr)
     return code or session.exit_code()

@@ -177,3 +177,12 @@ def test_interpreted_kernels_have_no_program(monkeypatch):
 
     with pytest.raises(tilelang.errors.CompileError, match="has no program"):
         nothing.compile().expert_source()
+
+
+def test_a_tile_does_not_begin_before_its_memory():
+    @T.macro
+    def body(A):
+        with T.Cores(), T.Scope("Vector"):
+            T.alloc_ub((2, 32), "float32", address=-32)
+
+    refused(body, "error.E0124.: .*address -32")

@@ -180,6 +180,12 @@ def test_a_script_that_fails_was_not_checked(tmp_path):
     assert done.returncode == 3 and "nothing found" not in done.stderr
 
 
+@pytest.mark.parametrize("words", [("--engine", "interpreter"), ("--compare",)])
+def test_what_does_not_simulate_is_not_checked(tmp_path, words):
+    done = run(tmp_path, "--check", *words)
+    assert done.returncode == 0 and "check: nothing was checked" in done.stderr
+
+
 def test_sarif_without_findings(tmp_path):
     done = run(tmp_path, "--sarif", "none.sarif")
     assert done.returncode == 0 and "check: nothing found" in done.stderr

@@ -58,6 +58,10 @@ def _alloc(
     if is_packed(kind):
         core = current().core.alloc(function, ON_CHIP[kind], plain, place)
         return FourBitTile(core, tuple(plain), scope, kind)
+    if address is not None and int(address) < 0:
+        raise ValueError(
+            f"error[E0124]: {function}: address {int(address)}; a tile begins at byte 0 or behind"
+        )
     planned = {} if slots == 1 else {"slots": int(slots)}
     if address is not None:
         planned["address"] = int(address)
