@@ -316,6 +316,47 @@ def test_simulate_keeps_shapes(tmp_path):
     assert np.array_equal(found["B"], found["A"] ** 2)
 
 
+DYNAMIC = """
+@tilelang.jit
+def half(A):
+    M, N = T.dynamic("M, N")
+    A: T.Tensor((M, N), "float32")
+    B = T.empty((M, N), "float32")
+    with T.Kernel(T.ceildiv(M, 16), T.ceildiv(N, 32)) as (i, j):
+        a = T.alloc_shared((16, 32), "float32")
+        T.copy(A[i * 16, j * 32], a)
+        for x, y in T.Parallel(16, 32):
+            a[x, y] = a[x, y] * 0.5
+        T.copy(a, B[i * 16, j * 32])
+    return B
+
+half(np.ones((20, 33), np.float32))
+"""
+
+
+def test_simulate_shapes_that_are_open(tmp_path):
+    """Sizes come from --size or from the arrays that are given."""
+    head = "import numpy as np\nimport tilelang\nimport tilelang.language as T\n"
+    (tmp_path / "script.py").write_text(head + DYNAMIC)
+    command("export", "--hivm", "out", "--form", "b", "script.py", folder=tmp_path)
+    text = "out/half.mlir"
+    done = command("simulate", "--size", "M=7", "--size", "N=40", text, folder=tmp_path)
+    assert done.stdout.startswith("B: float32 7x40, checksum ")
+    a = np.arange(5 * 9, dtype=np.float32).reshape(5, 9)
+    np.savez(tmp_path / "in.npz", A=a)
+    command("simulate", "--args", "in.npz", "--output", "o.npz", text, folder=tmp_path)
+    assert np.array_equal(np.load(tmp_path / "o.npz")["B"], a / 2)
+    for words, message in [
+        (("--args", "in.npz", "--size", "M=6"), "'A' has shape (5, 9); M is 6"),
+        (("--size", "M=-7", "--size", "N=3"), "has the size M, which is not known or below 0"),
+        (("--size", "M=7"), "has the size N, which is not known"),
+    ]:
+        assert message in command("simulate", *words, text, folder=tmp_path, code=1).stderr
+    np.savez(tmp_path / "flat.npz", A=a.ravel())
+    done = command("simulate", "--args", "flat.npz", text, folder=tmp_path, code=1)
+    assert "'A' has 1 dimensions; the plan says (M, N)" in done.stderr
+
+
 def test_simulate_finds_what_is_missing(tmp_path):
     path = exported(tmp_path, "b")
     lines = path.read_text().splitlines()

@@ -78,12 +78,35 @@ class Arguments:
         """The arguments as the core takes them. ArgumentError for one that is not known, and for a
         size or an array of none of them."""
         self._check_names(core, plan)
+        for entry in plan or ():
+            self._take_sizes(entry)
         result: list[Any] = []
         for index, parameter in enumerate(core.parameters):
             entry = plan[index] if plan else {}
             name = entry.get("of") or entry.get("symbol") or parameter["name"]
             result.append(self._one(f"arg{index}", name, parameter, entry))
         return result
+
+    def _take_sizes(self, entry: dict[str, Any]) -> None:
+        """Symbols in the shape of a tensor that is given are its extents."""
+        name = entry.get("of")
+        if name not in self.given or not entry.get("shape"):
+            return
+        shape = np.shape(self.given[name])
+        if len(shape) != len(entry["shape"]):
+            raise ArgumentError(
+                f"error[E0804]: '{name}' has {len(shape)} dimensions; the plan says "
+                f"({', '.join(entry['shape'])})"
+            )
+        for extent, found in zip(entry["shape"], shape, strict=True):
+            known = int(extent) if extent.isdigit() else self.sizes.setdefault(extent, found)
+            if known != found:
+                raise ArgumentError(
+                    f"error[E0804]: '{name}' has shape {shape}; {extent} is {known}"
+                    if not extent.isdigit()
+                    else f"error[E0804]: '{name}' has shape {shape}; the plan says "
+                    f"({', '.join(entry['shape'])})"
+                )
 
     def _check_names(self, core: Any, plan: list[dict[str, Any]] | None) -> None:
         known: dict[str, None] = {}  # in order
@@ -104,10 +127,12 @@ class Arguments:
     def _one(self, position: str, name: str, parameter: Any, entry: dict[str, Any]) -> Any:
         value = self.given.get(name, self.given.get(position))
         if parameter["kind"] != "tensor":
-            if value is None:
-                value = self.sizes.get(name, self.sizes.get(position))
             if "dim" in entry and name in self.given:
                 value = np.shape(self.given[name])[entry["dim"]]
+            elif "dim" in entry and entry.get("shape"):
+                value = self._extent(name, entry["shape"][entry["dim"]])
+            if value is None:
+                value = self.sizes.get(name, self.sizes.get(position))
             if value is None:
                 raise ArgumentError(
                     f"error[E0909]: the value of '{name}' is not known; --size {name}=NUMBER"
@@ -151,10 +176,11 @@ class Arguments:
     def _extent(self, name: str, extent: str) -> int:
         if extent.lstrip("-").isdigit():
             return int(extent)
-        if extent in self.sizes:
+        if self.sizes.get(extent, -1) >= 0:
             return self.sizes[extent]
         raise ArgumentError(
-            f"error[E0909]: '{name}' has the size {extent}, which is not known; --size {extent}=N"
+            f"error[E0909]: '{name}' has the size {extent}, which is not known or below 0; "
+            f"--size {extent}=NUMBER"
         )
 
 
