@@ -230,7 +230,13 @@ def test_a_full_disk_leaves_no_half_of_a_zip(script, tmp_path):
 def test_an_endless_script_is_reported_when_it_is_interrupted(script, tmp_path):
     script.write_text(KERNEL + "\nopen('started', 'w').close()\nwhile True: pass\n")
     child = subprocess.Popen(
-        command(script), cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True
+        command(script),
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # A run of the tests in the background has it ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     end = time.monotonic() + 100
     while not (tmp_path / "started").exists() and time.monotonic() < end:

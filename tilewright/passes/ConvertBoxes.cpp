@@ -620,5 +620,6 @@ LogicalResult BoxLowering::lower(Operation *op) {
       .Case<tile::SetFlagOp, tile::WaitFlagOp, tile::BarrierOp, tile::BlockSetOp, tile::BlockWaitOp,
             tile::SetSlotFlagOp, tile::WaitSlotFlagOp>(
           [&](auto sync) { return lowerSync(sync), success(); })
-      .Default([&](Operation *other) { return other->emitOpError("E0799: has no form on the NPU"); });
+      .Default(
+          [&](Operation *other) { return other->emitOpError("E0799: has no form on the NPU"); });
 }
