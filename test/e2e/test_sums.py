@@ -86,3 +86,41 @@ def test_sums_in_halves(queries, keys):
     found = compile_kernel(attention, inputs, fixed, level=2)
     assert any(r["stage"] == "tile-halve-sums" for r in found.remarks)
     check(attention, inputs, attention_reference(False), rtol=1e-2, atol=4e-3, **fixed)
+
+
+@tilelang.jit
+def handed_on(A, B, turns):
+    """A sum that a second loop goes on with, and clears behind itself."""
+    M, N, K = T.dynamic("M, N, K")
+    A: T.Tensor((M, K), T.float16)
+    B: T.Tensor((K, N), T.float16)
+    C = T.empty((M,), T.float32)
+    with T.Kernel(T.ceildiv(M, 32)) as by:
+        a = T.alloc_shared((32, 16), T.float16)
+        b = T.alloc_shared((16, 32), T.float16)
+        s = T.alloc_fragment((32, 32), T.float32)
+        r = T.alloc_fragment((32,), T.float32)
+        T.clear(r)
+        T.clear(s)
+        for k in T.serial(T.ceildiv(K, 16)):
+            T.copy(A[by * 32, k * 16], a)
+            T.copy(B[k * 16, 0], b)
+            T.gemm(a, b, s)
+        for k in T.serial(turns):
+            T.copy(A[by * 32, k * 16], a)
+            T.copy(B[k * 16, 0], b)
+            T.gemm(a, b, s)
+            T.reduce_sum(s, r, dim=1, clear=False)
+            T.clear(s)
+        T.copy(r, C[by * 32])
+    return C
+
+
+@pytest.mark.parametrize("turns", [1, 2])
+def test_a_sum_that_a_second_loop_goes_on_with(turns):
+    def reference(a, b):
+        a, b = a.astype(np.float64), b.astype(np.float64)
+        return (a @ b).sum(1) + (a[:, : 16 * turns] @ b[: 16 * turns]).sum(1)
+
+    inputs = [randn((40, 48), seed=1), randn((48, 32), seed=2)]
+    check(handed_on, inputs, reference, rtol=1e-2, atol=5e-2, turns=turns)

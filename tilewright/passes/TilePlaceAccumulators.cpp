@@ -110,6 +110,7 @@ private:
   }
 
   bool isDeadAfter(Operation *op) const;
+  void noteNewAccesses();
   void rewriteRun(Block *block, Run run);
   void rewriteAlone(GemmOp gemm);
   void addSum(OpBuilder &builder, Location loc, const Box &part, ArrayRef<int64_t> partMap,
@@ -211,6 +212,7 @@ void Accumulator::redirect(GemmOp gemm, Value acc, Value init) {
                          gemm.getTransposeAAttr(), gemm.getTransposeBAttr());
   accesses.erase(gemm);
   gemm.erase();
+  noteNewAccesses();
 }
 
 /// Follows the sum through one statement of a run: clears, products, and loops over products. Fails
@@ -321,6 +323,17 @@ Value Accumulator::trackSums(Run run, ArrayRef<GemmOp> gemms, Value acc) {
     redirect(gemm, acc, init);
   }
   return holds;
+}
+
+/// What takes sums out to the tile touches it as well: later statements do not find it cleared.
+void Accumulator::noteNewAccesses() {
+  llvm::MapVector<Operation *, SmallVector<unsigned>> fresh;
+  forEachAccess(tile, [&](AccessInterface op, unsigned box) {
+    if (!accesses.contains(op))
+      fresh[op].push_back(box);
+  });
+  for (auto &[op, boxes] : fresh)
+    accesses[op] = boxes;
 }
 
 void Accumulator::rewriteRun(Block *block, Run run) {
@@ -438,6 +451,7 @@ void Accumulator::rewriteRun(Block *block, Run run) {
       accesses.erase(clear);
       clear->erase();
     }
+  noteNewAccesses();
   remark(acc, kPass, "applied")
       << "'" << nameOf(tile) << "' is summed in L0C"
       << (direct     ? " and leaves through the fixpipe"
@@ -524,6 +538,7 @@ void Accumulator::rewriteAlone(GemmOp gemm) {
   remark(gemm, kPass, "applied") << "the vector unit adds this product to '" << nameOf(tile) << "'";
   accesses.erase(gemm);
   gemm.erase();
+  noteNewAccesses();
 }
 
 /// Rewrites inner blocks with mixed statements first, then this block's runs.
