@@ -37,7 +37,7 @@ ALLOWED: dict[str, set[str]] = {
     "binding": COMMON | {"sim", "builder", "driver"},
 }
 PLAIN = {"support", "machine", "sim", "binding"}
-SUPPORT_IR = re.compile(r"^tilewright/support/(Access\w*|BoundedText|Boxes|Enums)\.")
+SUPPORT_IR = re.compile(r"^tilewright/support/(Access\w*|BoundedText|Boxes|Enums|TypeNames)\.")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 FOREIGN = re.compile(r"^(mlir|llvm)(-c)?/")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tilewright/driver/HostProgram.h"
 
+#include "tilewright/support/TypeNames.h"
 #include "tilewright/tile/TileOps.h"
 
 #include "mlir/IR/AffineExprVisitor.h"
@@ -11,25 +12,6 @@ using namespace tilewright;
 using namespace tilewright::driver;
 
 namespace {
-
-std::string dtypeName(Type type) {
-  if (type.isF16())
-    return "float16";
-  if (type.isFloat8E4M3FN())
-    return "float8_e4m3fn";
-  if (type.isFloat8E5M2())
-    return "float8_e5m2";
-  if (type.isBF16())
-    return "bfloat16";
-  if (auto real = dyn_cast<FloatType>(type))
-    return "float" + std::to_string(real.getWidth());
-  if (type.isIndex())
-    return "int64";
-  auto integer = cast<IntegerType>(type);
-  if (integer.getWidth() == 1)
-    return "bool";
-  return (integer.isUnsigned() ? "uint" : "int") + std::to_string(integer.getWidth());
-}
 
 /// Value of a size expression; none while a symbol is unknown.
 std::optional<int64_t> evaluate(AffineExpr expr, ArrayRef<std::optional<int64_t>> values) {

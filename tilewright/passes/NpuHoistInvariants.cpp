@@ -4,6 +4,7 @@
 
 #include "tilewright/passes/Chip.h"
 #include "tilewright/passes/NpuLiveness.h"
+#include "tilewright/passes/SyncAccess.h"
 #include "tilewright/passes/TileUtils.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -56,11 +57,6 @@ llvm::DenseSet<unsigned> writtenTensors(ArrayRef<func::FuncOp> devices) {
   return written;
 }
 
-/// The loop over the blocks of a core.
-bool isBlockLoop(scf::ForOp loop) {
-  return llvm::any_of(*loop.getBody(), [](Operation &op) { return isa<npu::BeginBlockOp>(op); });
-}
-
 /// One device function.
 class Hoister {
 public:
@@ -87,7 +83,7 @@ private:
 
   /// True unless it is known that the loop runs once at most.
   bool mayRepeat(scf::ForOp loop) const {
-    if (!isBlockLoop(loop))
+    if (!sync::isBlockLoop(loop))
       return tripsOf(loop).value_or(2) > 1;
     std::optional<int64_t> blocks = constantOf(loop.getUpperBound());
     return !blocks || *blocks > cores;
@@ -224,7 +220,7 @@ private:
         user->erase();
     remark(&op, kName, "applied") << "'" << filled.getName()
                                   << "' is the same in each turn: filled once, before the "
-                                  << (isBlockLoop(loop) ? "blocks of a core" : "loop");
+                                  << (sync::isBlockLoop(loop) ? "blocks of a core" : "loop");
   }
 };
 

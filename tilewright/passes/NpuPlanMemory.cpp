@@ -6,6 +6,7 @@
 #include "tilewright/passes/Chip.h"
 #include "tilewright/passes/NpuLiveness.h"
 #include "tilewright/passes/Passes.h"
+#include "tilewright/support/TypeNames.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/DenseSet.h"
@@ -54,30 +55,6 @@ std::string kib(int64_t bytes) {
   if (bytes % 1024 == 0)
     return std::to_string(bytes / 1024) + " KiB";
   return std::to_string(bytes) + " bytes";
-}
-
-std::string dtypeName(Type type) {
-  if (type.isFloat8E4M3FN())
-    return "float8_e4m3fn";
-  if (type.isFloat8E5M2())
-    return "float8_e5m2";
-  if (type.isF16())
-    return "float16";
-  if (type.isBF16())
-    return "bfloat16";
-  if (type.isF32())
-    return "float32";
-  if (type.isF64())
-    return "float64";
-  if (type.isInteger(1))
-    return "bool";
-  std::string text;
-  if (auto integer = dyn_cast<IntegerType>(type)) {
-    text = integer.isUnsigned() ? "uint" : "int";
-    return text + std::to_string(integer.getWidth());
-  }
-  llvm::raw_string_ostream(text) << type;
-  return text;
 }
 
 /// "128x256 float32, 128 KiB x 2 slots".

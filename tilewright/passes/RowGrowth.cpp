@@ -10,13 +10,25 @@ int64_t RowGrowth::rowsOf(Value tile) const {
   return cast<MemRefType>(tile.getType()).getDimSize(rows.lookup(tile));
 }
 
-/// Tiles that neighbours fill differently, and what is made of them.
-void RowGrowth::findTiles() {
+std::optional<int64_t> passes::blocksWhenMerged(LaunchOp launch, unsigned extent, int64_t count) {
+  int64_t blocks = 1;
+  for (auto [index, size] : llvm::enumerate(launch.getGrid())) {
+    std::optional<int64_t> constant = constantOf(size);
+    if (!constant || (index == extent && *constant % count != 0))
+      return std::nullopt;
+    blocks *= index == extent ? *constant / count : *constant;
+  }
+  return blocks;
+}
+
+llvm::SetVector<Value> passes::tilesThatDiffer(LaunchOp launch, Value number) {
+  llvm::SetVector<Value> tiles;
   for (size_t known = ~size_t(0); known != tiles.size();) {
     known = tiles.size();
     launch.getBody().walk([&](AccessInterface op) {
       bool differs = !llvm::all_of(op->getOperands(), [&](Value value) {
-        return isa<MemRefType>(value.getType()) ? !tiles.contains(value) : areFixed(value);
+        return isa<MemRefType>(value.getType()) ? !tiles.contains(value)
+                                                : areFixed(value, number, launch.getBody());
       });
       for (unsigned box = 0; differs && box < op.getNumBoxes(); ++box)
         if (Value target = op.getBox(box).buffer;
@@ -24,6 +36,7 @@ void RowGrowth::findTiles() {
           tiles.insert(target);
     });
   }
+  return tiles;
 }
 
 bool RowGrowth::takesAll(const Box &box, unsigned dim) const {
@@ -191,7 +204,7 @@ bool RowGrowth::matchOp(Operation *op) {
 }
 
 bool RowGrowth::match() {
-  findTiles();
+  tiles = tilesThatDiffer(launch, number);
   if (!matchMoves())
     return false;
   for (bool changed = true; changed;) {

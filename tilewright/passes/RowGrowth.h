@@ -8,6 +8,13 @@
 
 namespace tilewright::passes {
 
+/// Blocks of a launch of which one does the work of `count` neighbours along `extent`; none with a
+/// run-time grid, and where blocks would be left over.
+std::optional<int64_t> blocksWhenMerged(tile::LaunchOp launch, unsigned extent, int64_t count);
+
+/// Tiles that blocks with other numbers fill differently, and what is made of them.
+llvm::SetVector<mlir::Value> tilesThatDiffer(tile::LaunchOp launch, mlir::Value number);
+
 /// Gives the blocks of a launch more rows: neighbours along one extent of the grid do the same with
 /// parts of tensors that follow each other, so that one block with larger tiles does the work of
 /// several. Rows may be any dimension of a tile, the same one for all that it is used with.
@@ -35,7 +42,6 @@ private:
   bool areFixed(mlir::ValueRange values) const {
     return passes::areFixed(values, number, launch.getBody());
   }
-  void findTiles();
   bool matchMoves();
   bool propagate(AccessInterface op, bool &changed);
   bool matchOp(mlir::Operation *op);

@@ -37,14 +37,13 @@ std::optional<int64_t> upperBound(Value value, unsigned depth = 0) {
   return std::nullopt;
 }
 
-/// True for the loop over the logical blocks of a core.
-bool isBlockLoop(Operation *op) {
+} // namespace
+
+bool passes::sync::isBlockLoop(Operation *op) {
   return isa<scf::ForOp>(op) && llvm::any_of(op->getRegion(0).front(), [](Operation &inner) {
            return isa<BeginBlockOp>(inner);
          });
 }
-
-} // namespace
 
 FailureOr<AccessTable> AccessTable::build(func::FuncOp function) {
   AccessTable table;

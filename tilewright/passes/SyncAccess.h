@@ -12,6 +12,9 @@
 /// and where in the tree of loops and branches it stands.
 namespace tilewright::passes::sync {
 
+/// True for the loop over the logical blocks of a core.
+bool isBlockLoop(mlir::Operation *op);
+
 /// A memory an op can name: an alloc or a pointer argument.
 struct Buffer {
   mlir::Value value;

@@ -72,13 +72,10 @@ void Cost::addCost(Block &block, double turns, int64_t rows) {
 }
 
 std::optional<double> Cost::time(int64_t rows) {
-  int64_t blocks = 1, bytes = 0;
-  for (auto [index, size] : llvm::enumerate(launch.getGrid())) {
-    std::optional<int64_t> constant = constantOf(size);
-    if (!constant || (index == extent && *constant % rows != 0))
-      return std::nullopt;
-    blocks *= index == extent ? *constant / rows : *constant;
-  }
+  std::optional<int64_t> blocks = blocksWhenMerged(launch, extent, rows);
+  if (!blocks)
+    return std::nullopt;
+  int64_t bytes = 0;
   for (AllocOp alloc : launch.getOps<AllocOp>()) {
     bool isMoved = false; // a second slot lets the next block's load or store overlap
     forEachAccess(alloc, [&](AccessInterface op, unsigned box) {
@@ -91,7 +88,7 @@ std::optional<double> Cost::time(int64_t rows) {
     return std::nullopt;
   vector = load = store = 0;
   addCost(launch.getBody().front(), 1, rows);
-  return static_cast<double>(llvm::divideCeil(blocks, int64_t(chip.aivCount))) *
+  return static_cast<double>(llvm::divideCeil(*blocks, int64_t(chip.aivCount))) *
          std::max({vector, load, store});
 }
 
@@ -121,7 +118,6 @@ public:
 private:
   bool areFixed(ValueRange values) { return passes::areFixed(values, number, launch.getBody()); }
   bool isFixed(Value value) { return !value || areFixed(value); }
-  void findTiles();
   bool matchOp(Operation *op);
   bool matchCopy(CopyOp copy);
   bool matchBoxes(AccessInterface op);
@@ -133,23 +129,6 @@ private:
   llvm::SetVector<Value> tiles;                  ///< that differ between neighbours
   llvm::MapVector<Operation *, unsigned> moving; ///< copy -> dimension of the tensor
 };
-
-/// Tiles that neighbours fill differently, and what is made of them.
-void Batcher::findTiles() {
-  for (size_t known = ~size_t(0); known != tiles.size();) {
-    known = tiles.size();
-    launch.getBody().walk([&](AccessInterface op) {
-      if (op.getNumBoxes() == 0) // prints of scalars
-        return;
-      Value target = op.getBox(0).buffer;
-      bool differs = !llvm::all_of(op->getOperands(), [&](Value value) {
-        return isa<MemRefType>(value.getType()) ? !tiles.contains(value) : isFixed(value);
-      });
-      if (differs && target.getDefiningOp<AllocOp>())
-        tiles.insert(target);
-    });
-  }
-}
 
 /// Between a tensor and a tile: the block's number is the row. The rows come first, so that they
 /// match the new dimension.
@@ -211,7 +190,7 @@ bool Batcher::matchOp(Operation *op) {
 }
 
 bool Batcher::match() {
-  findTiles();
+  tiles = tilesThatDiffer(launch, number);
   WalkResult result = launch.getBody().walk(
       [&](Operation *op) { return matchOp(op) ? WalkResult::advance() : WalkResult::interrupt(); });
   return !result.wasInterrupted() && !moving.empty();

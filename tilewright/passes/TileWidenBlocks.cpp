@@ -122,18 +122,14 @@ void Cost::add(Block &block, double turns, int64_t count) {
 }
 
 std::optional<double> Cost::time(int64_t count) {
-  int64_t blocks = 1;
-  for (auto [index, size] : llvm::enumerate(launch.getGrid())) {
-    std::optional<int64_t> constant = constantOf(size);
-    if (!constant || (index == extent && *constant % count != 0))
-      return std::nullopt;
-    blocks *= index == extent ? *constant / count : *constant;
-  }
+  std::optional<int64_t> blocks = blocksWhenMerged(launch, extent, count);
+  if (!blocks)
+    return std::nullopt;
   if (count > 1 && !fits(count))
     return std::nullopt;
   load = cube = leave = vector = 0;
   add(launch.getBody().front(), 1, count);
-  return static_cast<double>(llvm::divideCeil(blocks, int64_t(chip.aicCount))) *
+  return static_cast<double>(llvm::divideCeil(*blocks, int64_t(chip.aicCount))) *
          std::max({load, cube, leave, vector});
 }
 

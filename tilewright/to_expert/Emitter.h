@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "tilewright/support/TypeNames.h"
 #include "tilewright/to_expert/ToExpert.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -40,7 +41,6 @@ private:
   std::map<std::string, unsigned> next;
 };
 
-std::string dtypeName(mlir::Type type);
 std::string quoted(llvm::StringRef text);
 /// A number as Python reads it back, bit for bit.
 std::string numberText(mlir::TypedAttr value);

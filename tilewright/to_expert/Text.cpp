@@ -33,23 +33,6 @@ std::string Names::fresh(StringRef wanted, bool numbered) {
   return name;
 }
 
-std::string dtypeName(Type type) {
-  if (type.isFloat8E4M3FN())
-    return "float8_e4m3fn";
-  if (type.isFloat8E5M2())
-    return "float8_e5m2";
-  if (type.isBF16())
-    return "bfloat16";
-  if (auto real = dyn_cast<FloatType>(type))
-    return "float" + std::to_string(real.getWidth());
-  if (type.isIndex())
-    return "int64";
-  auto integer = cast<IntegerType>(type);
-  if (integer.getWidth() == 1)
-    return "bool";
-  return (integer.isUnsigned() ? "uint" : "int") + std::to_string(integer.getWidth());
-}
-
 std::string quoted(StringRef text) {
   std::string result = "\"";
   for (char c : text) {

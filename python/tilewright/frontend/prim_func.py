@@ -177,7 +177,7 @@ def add_parameter(builder: Builder, name: str, kind: Any, output: bool, traced: 
                 )
             return builder.add_output(name, kind.shape, kind.dtype)
         return builder.add_tensor_param(name, kind)
-    except (TypeError, ValueError, NotImplementedError, RuntimeError, _core.BuildError) as error:
+    except (TypeError, ValueError, RuntimeError, _core.BuildError) as error:
         if isinstance(error, CompileError):
             raise
         raise compile_error(
