@@ -98,35 +98,36 @@ void countProducts(CoreRecords &core, const ResolvedOp &op) {
 } // namespace
 
 void Group::recordScalarWork(CoreRun &core) {
-  if (!isRecording(core))
-    return;
   int64_t cycles = core.vm.executed - core.scalarMark;
-  if (cycles < kScalarGrain)
+  if (cycles < kScalarGrain || !isRecording(core))
     return;
   core.scalarMark = core.vm.executed;
-  Record &record = core.records.records.emplace_back();
+  Record record;
   record.kind = RecordKind::ScalarWork;
   record.setCycles(float(cycles));
+  core.records.add(record);
 }
 
 void Group::recordSync(CoreRun &core, RecordKind kind, Pipe pipe, Pipe other, int64_t id) {
   if (!isRecording(core))
     return;
   recordScalarWork(core);
-  Record &record = core.records.records.emplace_back();
+  Record record;
   record.kind = kind;
   record.pipe = pipe;
   record.other = other;
   record.id = uint8_t(id);
+  core.records.add(record);
 }
 
 void Group::recordBlock(CoreRun &core) {
   if (!isRecording(core))
     return;
   recordScalarWork(core);
-  Record &record = core.records.records.emplace_back();
+  Record record;
   record.kind = RecordKind::BeginBlock;
   record.address = uint64_t(core.block);
+  core.records.add(record);
 }
 
 void Group::recordIssue(CoreRun &core, Prepared &prepared) {
@@ -136,7 +137,7 @@ void Group::recordIssue(CoreRun &core, Prepared &prepared) {
     return recordTransfer(core, prepared);
   if (op.op == TileOp::Mmad)
     countProducts(core.records, op);
-  Record &record = core.records.records.emplace_back();
+  Record record;
   record.kind = prepared.isMacro           ? RecordKind::Mmad
                 : prepared.pipe == Pipe::S ? RecordKind::ScalarWork
                                            : RecordKind::Compute;
@@ -144,6 +145,7 @@ void Group::recordIssue(CoreRun &core, Prepared &prepared) {
   record.templateId = prepared.index;
   record.hasCost = true;
   record.entry = costOf(prepared, *scratch.table);
+  core.records.add(record);
   core.records.works = true;
 }
 

@@ -22,12 +22,8 @@ class FlagTable {
 public:
   T &at(Pipe from, Pipe to, int64_t id) {
     uint8_t &place = places[size_t(from) * kNumPipes + size_t(to)];
-    if (!place) {
-      if (values.empty())
-        values.reserve(size_t(kUsualPairs) * kMaxFlagIds);
-      values.resize(values.size() + kMaxFlagIds);
-      place = uint8_t(values.size() / kMaxFlagIds);
-    }
+    if (!place) [[unlikely]]
+      add(place);
     return values[size_t(place - 1) * kMaxFlagIds + size_t(id)];
   }
 
@@ -42,6 +38,14 @@ public:
   }
 
 private:
+  /// Apart from `at`, which is short then and comes with every flag.
+  [[gnu::noinline]] void add(uint8_t &place) {
+    if (values.empty())
+      values.reserve(size_t(kUsualPairs) * kMaxFlagIds);
+    values.resize(values.size() + kMaxFlagIds);
+    place = uint8_t(values.size() / kMaxFlagIds);
+  }
+
   static constexpr int kUsualPairs = 8;
   std::array<uint8_t, size_t(kNumPipes) * kNumPipes> places{}; ///< plus one; 0: not made
   std::vector<T> values;

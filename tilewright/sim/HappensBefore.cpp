@@ -6,8 +6,8 @@ using namespace tilewright::sim;
 void HappensBefore::reset(int newNumAivs, int newMaxOutstanding) {
   numAivs = newNumAivs;
   maxOutstanding = newMaxOutstanding;
-  // Cores without partners do not signal.
-  signals.resize(numAivs > 1 ? size_t(4) * kBlockSignals : 0);
+  hasPartners = numAivs > 1;
+  signals.resize(hasPartners ? size_t(4) * kBlockSignals : 0);
   lanes = {};
   scalarVersion = {};
   for (const auto &[core, from, to, id] : setBefore)
@@ -20,6 +20,15 @@ void HappensBefore::reset(int newNumAivs, int newMaxOutstanding) {
   }
 }
 
+/// What `lane` knows grows by `from`. Of a core that has no partners, cores know themselves alone.
+void HappensBefore::learn(int lane, const Clock &from) {
+  Clock &clock = lanes[lane].clock;
+  if (hasPartners)
+    return join<kLanes>(clock.data(), from.data());
+  const int first = laneOf(coreOf(lane), Pipe::S);
+  join<kNumPipes>(clock.data() + first, from.data() + first);
+}
+
 void HappensBefore::joinScalar(int lane) {
   int core = coreOf(lane);
   Lane &self = lanes[lane];
@@ -27,7 +36,7 @@ void HappensBefore::joinScalar(int lane) {
     return;
   self.seenScalar = scalarVersion[core];
   if (pipeOfLane(lane) != Pipe::S)
-    join(self.clock, lanes[laneOf(core, Pipe::S)].clock);
+    learn(lane, lanes[laneOf(core, Pipe::S)].clock);
 }
 
 uint32_t HappensBefore::begin(int lane) {
@@ -37,9 +46,8 @@ uint32_t HappensBefore::begin(int lane) {
 
 uint32_t HappensBefore::beginAfter(int lane, int other, uint32_t otherTick) {
   joinScalar(lane);
-  Clock &clock = lanes[lane].clock;
-  join(clock, lanes[other].clock);
-  clock[other] = otherTick;
+  learn(lane, lanes[other].clock);
+  lanes[lane].clock[other] = otherTick;
   return ++lanes[lane].now;
 }
 
@@ -60,14 +68,12 @@ void HappensBefore::released(int lane, Clock &clock) const {
 
 void HappensBefore::send(std::vector<Token> &tokens, int lane, int32_t location,
                          bool isGhost) const {
-  Token &token = tokens.emplace_back();
-  released(lane, token.clock);
-  token.location = location;
-  token.isGhost = isGhost;
+  tokens.push_back({lanes[lane].clock, location, isGhost});
+  tokens.back().clock[lane] = lanes[lane].now;
 }
 
 void HappensBefore::acquire(int lane, const Clock &clock) {
-  join(lanes[lane].clock, clock);
+  learn(lane, clock);
   if (pipeOfLane(lane) == Pipe::S)
     ++scalarVersion[coreOf(lane)];
 }
@@ -131,7 +137,7 @@ void HappensBefore::barrier(int core, Pipe pipe) {
   Clock all{}, each;
   for (unsigned p = 0; p < kNumPipes; ++p) {
     released(laneOf(core, Pipe(p)), each);
-    join(all, each);
+    join<kLanes>(all.data(), each.data());
   }
   ++scalarVersion[core];
   for (unsigned p = 0; p < kNumPipes; ++p) {

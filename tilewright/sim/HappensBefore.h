@@ -109,7 +109,9 @@ private:
   std::vector<FlagName> setBefore; ///< of those that are not as new
   std::vector<Signal> signals;     ///< [to AIV 0, to AIV 1, to AIC from 0, from 1][id]
   int numAivs = 0, maxOutstanding = 0;
+  bool hasPartners = false; ///< cores of this group signal each other
 
+  void learn(int lane, const Clock &from);
   void joinScalar(int lane);
   void released(int lane, Clock &clock) const;
   void send(std::vector<Token> &tokens, int lane, int32_t location, bool isGhost) const;
@@ -119,8 +121,10 @@ private:
   void pop(Signal &signal, int lane, int32_t location, bool isGhost);
 };
 
-inline void join(Clock &into, const Clock &from) {
-  for (size_t i = 0; i < into.size(); ++i)
+/// The later of both for each of `count` lanes, a number that the compiler knows.
+template <unsigned count>
+void join(uint32_t *into, const uint32_t *from) {
+  for (unsigned i = 0; i < count; ++i)
     into[i] = into[i] > from[i] ? into[i] : from[i];
 }
 

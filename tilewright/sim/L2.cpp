@@ -139,7 +139,7 @@ L2Access L2Cache::access(const GmTraffic &traffic, bool write, bool bypass, doub
   L2Access result = walk(traffic, use);
   const uint64_t sharedSectors = result.sampledSectors; // negative: see touchRows
   touchLines(first, touches.size(), use, result);
-  if (!isNamed || madeBefore->size() >= kMostMade || first >= kMostTouches) {
+  if (!isNamed || !isMetAgain(key) || madeBefore->size() >= kMostMade || first >= kMostTouches) {
     touches.resize(first);
     return result;
   }
@@ -153,6 +153,16 @@ L2Access L2Cache::access(const GmTraffic &traffic, bool write, bool bypass, doub
   lastMade->firstTouch = uint32_t(first);
   lastMade->lastTouch = uint32_t(touches.size());
   return result;
+}
+
+/// Whether a transfer was met before. Most launches that stream their data make none twice, and
+/// what is known of one is much more than the bit that says it came; a few are taken for others.
+bool L2Cache::isMetAgain(uint64_t key) {
+  const uint64_t hash = mix(key) >> 40 & (kMetBits - 1), bit = uint64_t(1) << (hash % 64);
+  uint64_t &word = met[hash / 64];
+  const bool isSet = word & bit;
+  word |= bit;
+  return isSet;
 }
 
 /// What a transfer meets that was made before: with `kept` all of it is there.
@@ -253,25 +263,33 @@ void L2Cache::touchLines(size_t first, size_t last, Use use, L2Access &result) {
 template <L2Cache::Use use, bool waits>
 void L2Cache::touchKept(const LineRows &lines, L2Access &result) {
   const auto fetch = static_cast<uint32_t>(fetches.size());
+  uint32_t *const states = kept.data();
   uint64_t missed = 0;
   double until = result.pendingUntil;
+  uint32_t waitedFor = fetch; // this very access it does not wait for; neighbours came together
   const auto touch = [&](uint64_t line, uint32_t sectors) {
-    const uint32_t state = kept[line];
-    if (waits && state >> 8 < fetch) // this very access it does not wait for
-      until = std::max(until, fetches[state >> 8]);
-    if (use == Use::Write || (sectors & ~state) == 0) {
-      if (use != Use::Bypass)
-        kept[line] = state | sectors;
+    const uint32_t state = states[line];
+    if (waits && state >> 8 != waitedFor && state >> 8 != fetch) {
+      waitedFor = state >> 8;
+      until = std::max(until, fetches[waitedFor]);
+    }
+    const uint32_t lacking = sectors & ~state;
+    if (!lacking)
+      return;
+    if (use == Use::Write) {
+      states[line] = state | sectors;
       return;
     }
-    missed += kBitCount[sectors & ~state];
+    missed += kBitCount[lacking];
     if (use == Use::Read)
-      kept[line] = fetch << 8 | (state & 0xFF) | sectors;
+      states[line] = fetch << 8 | (state & 0xFF) | sectors;
   };
   uint64_t first = lines.first;
   if (lines.count == 1) {
-    for (uint64_t row = 0; row < lines.rows; ++row, first += lines.pitch)
-      touch(first, lines.head & lines.tail);
+    const uint32_t sectors = lines.head & lines.tail;
+    const uint64_t pitch = lines.pitch;
+    for (uint64_t left = lines.rows; left > 0; --left, first += pitch)
+      touch(first, sectors);
   } else {
     for (uint64_t row = 0; row < lines.rows; ++row, first += lines.pitch) {
       const uint64_t last = first + lines.count - 1;

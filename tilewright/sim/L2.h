@@ -5,6 +5,7 @@
 #include "tilewright/sim/Lent.h"
 #include "tilewright/sim/Record.h"
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -80,6 +81,7 @@ private:
     std::vector<uint32_t> places; ///< in `made`, plus one; 0 is free
   };
 
+  bool isMetAgain(uint64_t key);
   L2Access walk(const GmTraffic &traffic, Use use);
   L2Access again(const Made &made, Use use);
   void touchRows(uint64_t address, uint64_t rows, uint64_t rowBytes, uint64_t stride, Use use,
@@ -105,6 +107,8 @@ private:
   bool mayWait = false;              ///< in this access
   std::vector<uint32_t> touchedSets; ///< those that are not empty
 
+  static constexpr uint64_t kMetBits = 1 << 13;
+  std::array<uint64_t, kMetBits / 64> met{}; ///< a bit for each transfer, by a hash of its key
   Lent<MadeTable> madeBefore;
   Made *lastMade = nullptr;   ///< the new one of this access
   std::vector<Touch> touches; ///< of those in `madeBefore`, then of this access

@@ -110,14 +110,19 @@ struct CoreRecords {
   bool works = false;                       ///< it has more to do than flags
   WaveSample waves;
 
+  /// Adds a record. By value, so that it is made in registers: a copy of what was just stored in
+  /// halves waits for the host's store buffer.
+  void add(Record record) { records.emplace_back() = record; }
+
   /// Adds the transfer of a shape of the table.
   void transfer(Pipe pipe, int32_t templateId, uint64_t address, uint32_t shape) {
-    Record &record = records.emplace_back();
+    Record record;
     record.kind = RecordKind::Transfer;
     record.pipe = pipe;
     record.templateId = templateId;
     record.address = address;
     record.entry = shape;
+    add(record);
     works = true;
     const GmTraffic &gm = table->shapes()[shape].gm;
     gmLines += gm.planes * (gm.rows + uint64_t(gm.rows) * gm.rowBytes / 512);

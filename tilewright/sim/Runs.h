@@ -26,6 +26,8 @@ public:
   /// Calls fn(low, high) for each, the lowest byte of all being at `first`.
   template <typename Fn>
   void forEach(int64_t first, Fn fn) const {
+    if (depth == 0)
+      return fn(first, first + run);
     std::array<int64_t, kMaxRank> at{};
     for (;;) {
       fn(first, first + run);
