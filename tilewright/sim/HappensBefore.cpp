@@ -26,7 +26,7 @@ void HappensBefore::learn(int lane, const Clock &from) {
   if (hasPartners)
     return join<kLanes>(clock.data(), from.data());
   const int first = laneOf(coreOf(lane), Pipe::S);
-  join<kNumPipes>(clock.data() + first, from.data() + first);
+  join<kCoreLanes>(clock.data() + first, from.data() + first);
 }
 
 void HappensBefore::joinScalar(int lane) {

@@ -10,15 +10,17 @@
 namespace tilewright::sim {
 
 inline constexpr int kGroupCores = 3;
-inline constexpr int kLanes = kGroupCores * int(kNumPipes);
+/// One for each pipe and a spare one: what there is of a core is a power of two.
+inline constexpr int kCoreLanes = 8;
+inline constexpr int kLanes = kGroupCores * kCoreLanes;
 
 /// One component per lane: the newest instruction of that lane known to have taken effect.
-using Clock = std::array<uint32_t, 24>;
+using Clock = std::array<uint32_t, kLanes>;
 
 /// A queue of one core: (core of the group, pipe).
-inline int laneOf(int core, Pipe pipe) { return core * int(kNumPipes) + int(pipe); }
-inline int coreOf(int lane) { return lane / int(kNumPipes); }
-inline Pipe pipeOfLane(int lane) { return Pipe(lane % int(kNumPipes)); }
+inline int laneOf(int core, Pipe pipe) { return core * kCoreLanes + int(pipe); }
+inline int coreOf(int lane) { return int(unsigned(lane) / kCoreLanes); }
+inline Pipe pipeOfLane(int lane) { return Pipe(unsigned(lane) % kCoreLanes); }
 
 /// The order between the instructions of one group that pipes, flags, barriers and cross-core
 /// signals enforce, as vector clocks. The checker and the delayed execution share it. Rules:
