@@ -298,7 +298,7 @@ std::optional<CoreStatus> Group::issue(CoreRun &core, const Insn &insn) {
         checker->access(reads, readTick, prepared, 2, false, core.block);
       }
       Clock readClock = order->clock(reads);
-      order->end(reads, readTick);
+      order->end(reads);
       uint32_t tick = order->beginAfter(lane, reads, readTick);
       if (checker) {
         checker->begin(lane, tick, prepared.source);
@@ -308,7 +308,7 @@ std::optional<CoreStatus> Group::issue(CoreRun &core, const Insn &insn) {
       }
       if (delay)
         delay->addMmad(prepared, reads, readTick, readClock, lane, tick, order->clock(lane));
-      order->end(lane, tick);
+      order->end(lane);
     } else {
       uint32_t tick = order->begin(lane);
       if (checker) {
@@ -323,7 +323,7 @@ std::optional<CoreStatus> Group::issue(CoreRun &core, const Insn &insn) {
         delay->force(order->clock(lane));
       else if (delay)
         delay->add(prepared, lane, tick, order->clock(lane));
-      order->end(lane, tick);
+      order->end(lane);
     }
   }
 

@@ -53,7 +53,8 @@ bool leavesBuffer(const PreparedOperand &operand, int64_t low, int64_t high) {
 void measure(Prepared &prepared, unsigned index) {
   PreparedOperand &operand = prepared.operands[index];
   ResolvedView &view = prepared.op.operands[index];
-  operand.runs.reset();
+  if (operand.isShapeDynamic)
+    operand.runs.reset();
   prepared.readyOp.reset();
   operand.isEmpty = false;
   __int128 low = 0, high = 0;

@@ -64,26 +64,36 @@ struct PreparedTraffic {
 /// records: in a loop its operands come by the same few slots again and again.
 class PreparedCosts {
 public:
-  using Places = std::array<uint64_t, 4>; ///< addresses of the operands
   static constexpr unsigned kKept = 2;
 
-  /// The entry for operands at `places`; what `make` gives when it is not one of the last.
+  /// The entry for the first `count` operands at where `op` has them; what `make` gives when they
+  /// were elsewhere the last times.
   template <typename Make>
-  uint32_t at(const Places &places, Make make) {
+  uint32_t at(const ResolvedOp &op, unsigned count, Make make) {
     for (const Known &known : last)
-      if (known.isUsed && known.places == places)
+      if (known.isUsed && isAt(known, op, count))
         return known.entry;
     Known &oldest = last[turn++ % kKept];
-    oldest = {places, make(), true};
-    return oldest.entry;
+    oldest.isUsed = true;
+    for (unsigned k = 0; k < count; ++k)
+      oldest.places[k] = op.operands[k].address;
+    return oldest.entry = make();
   }
 
 private:
   struct Known {
-    Places places{};
+    std::array<uint64_t, 4> places{}; ///< addresses of the operands
     uint32_t entry = 0;
     bool isUsed = false;
   };
+
+  static bool isAt(const Known &known, const ResolvedOp &op, unsigned count) {
+    for (unsigned k = 0; k < count; ++k)
+      if (known.places[k] != op.operands[k].address)
+        return false;
+    return true;
+  }
+
   std::array<Known, kKept> last;
   unsigned turn = 0;
 };

@@ -76,15 +76,12 @@ PreparedTraffic fold(const Prepared &prepared, RecordTable &table) {
 /// Entry of an instruction's cost in the table.
 uint32_t costOf(Prepared &prepared, RecordTable &table) {
   const ResolvedOp &op = prepared.op;
-  PreparedCosts::Places places{};
-  for (unsigned k = 0; k < op.numOperands; ++k) {
+  for (unsigned k = 0; k < op.numOperands; ++k)
     if (prepared.operands[k].isShapeDynamic)
       return table.costOf(op);
-    // The cube's cost does not depend on addresses.
-    if (op.op != TileOp::Mmad)
-      places[k] = op.operands[k].address;
-  }
-  return prepared.costs.at(places, [&] { return table.costOf(op); });
+  // The cube's cost does not depend on addresses.
+  const unsigned count = op.op == TileOp::Mmad ? 0 : op.numOperands;
+  return prepared.costs.at(op, count, [&] { return table.costOf(op); });
 }
 
 /// Adds the multiply-adds of an Mmad to those of its core.

@@ -35,28 +35,37 @@ void HappensBefore::joinScalar(int lane) {
   if (self.seenScalar == scalarVersion[core])
     return;
   self.seenScalar = scalarVersion[core];
-  if (pipeOfLane(lane) != Pipe::S)
-    learn(lane, lanes[laneOf(core, Pipe::S)].clock);
+  if (pipeOfLane(lane) == Pipe::S)
+    return;
+  const int scalar = laneOf(core, Pipe::S);
+  learn(lane, lanes[scalar].clock);
+  self.clock[scalar] = lanes[scalar].now;
+}
+
+/// Gives the next instruction of `lane` its tick. What came before it on a pipe that completes in
+/// order is over; that is noted here and not when it ends, since signals, which copy the clock,
+/// come between.
+uint32_t HappensBefore::next(int lane) {
+  Lane &self = lanes[lane];
+  if (pipeOfLane(lane) != Pipe::V)
+    self.clock[lane] = self.now;
+  return ++self.now;
 }
 
 uint32_t HappensBefore::begin(int lane) {
   joinScalar(lane);
-  return ++lanes[lane].now;
+  return next(lane);
 }
 
 uint32_t HappensBefore::beginAfter(int lane, int other, uint32_t otherTick) {
   joinScalar(lane);
   learn(lane, lanes[other].clock);
   lanes[lane].clock[other] = otherTick;
-  return ++lanes[lane].now;
+  return next(lane);
 }
 
-void HappensBefore::end(int lane, uint32_t tick) {
-  Pipe pipe = pipeOfLane(lane);
-  if (pipe == Pipe::V)
-    return;
-  lanes[lane].clock[lane] = tick;
-  if (pipe == Pipe::S)
+void HappensBefore::end(int lane) {
+  if (pipeOfLane(lane) == Pipe::S)
     ++scalarVersion[coreOf(lane)];
 }
 
@@ -81,7 +90,7 @@ void HappensBefore::acquire(int lane, const Clock &clock) {
 /// Gives a wait its own place on the lane, so that later signals can tell whether it is over.
 uint32_t HappensBefore::tickWait(int lane) {
   uint32_t tick = begin(lane);
-  end(lane, tick);
+  end(lane);
   return tick;
 }
 

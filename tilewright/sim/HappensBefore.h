@@ -39,7 +39,7 @@ public:
   /// Starts an instruction on `lane`, at that place in its queue, and returns its tick. Until
   /// `end`, clock(lane) is what it comes after.
   uint32_t begin(int lane);
-  void end(int lane, uint32_t tick);
+  void end(int lane);
 
   /// Starts an instruction on `lane` that is also after tick `otherTick` of `other` and all that
   /// came before that (the cube's part of a Mmad after its MTE1 part).
@@ -115,6 +115,7 @@ private:
 
   void learn(int lane, const Clock &from);
   void joinScalar(int lane);
+  uint32_t next(int lane);
   void released(int lane, Clock &clock) const;
   void send(std::vector<Token> &tokens, int lane, int32_t location, bool isGhost) const;
   void acquire(int lane, const Clock &clock);

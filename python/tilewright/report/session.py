@@ -19,14 +19,15 @@ compiled: list[Any] = []
 
 def record(name: str, report: dict[str, Any], settings: Any) -> None:
     """Prints what the settings ask for and remembers findings for the exit code."""
+    lines = []
     if settings.check or settings.compare:
-        for finding in report["findings"]:
-            findings.append(finding)
-            print(finding_text(name, finding), file=sys.stderr)
+        findings.extend(report["findings"])
+        lines += [finding_text(name, finding) for finding in report["findings"]]
     if settings.time:
-        for launch in report["launches"]:
-            print(launch_text(launch), file=sys.stderr)
-    sys.stderr.flush()
+        lines += [launch_text(launch) for launch in report["launches"]]
+    if lines:
+        sys.stderr.write("\n".join(lines) + "\n")
+        sys.stderr.flush()
 
 
 def _place(location: Any) -> str:
