@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the published compiler makes of every kernel of the end-to-end tests, in each form of text.
 
-    python bench/hivm.py [--forms flags,plain] [-k EXPRESSION] [--keep DIR]
+    python bench/hivm.py [--forms flags,plain] [-k EXPRESSION] [--every N] [--keep DIR]
 
 Runs test/e2e and takes each kernel that it compiles, once per program: exports it, lowers the text
 with the package `ascendnpu-ir` and counts what passes. A kernel passes when the compiler reads the
@@ -34,12 +34,15 @@ ROOT = Path(__file__).resolve().parents[1]
 class Collector:
     """A pytest plugin: the text of every kernel that is compiled, in every form."""
 
-    def __init__(self, forms: list[str], folder: Path) -> None:
-        self.forms, self.folder = forms, folder
+    def __init__(self, forms: list[str], folder: Path, every: int) -> None:
+        self.forms, self.folder, self.every = forms, folder, every
         self.test = ""
         self.programs: dict[str, str] = {}  #: text of the compiled program -> where
         self.texts: list[tuple[str, str, list[Path], str]] = []  #: form, kernel, files, target
         self.refused: list[tuple[str, str, str]] = []  #: form, kernel, reason
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        items[:] = items[:: self.every]
 
     def pytest_runtest_setup(self, item: Any) -> None:
         self.test = item.nodeid.rsplit("/", 1)[-1]
@@ -70,18 +73,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--forms", default=",".join(FORMS.values()))
     parser.add_argument("-k", default="", help="as for pytest: which tests")
+    parser.add_argument("--every", type=int, default=1, help="every so many tests only")
     parser.add_argument("--keep", type=Path, help="folder for the texts")
     options = parser.parse_args()
     os.environ |= {"TILEWRIGHT_TEST_SEEDS": "1", "TILEWRIGHT_CACHE": "0"}
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        return table(options.forms.split(","), options.k, folder)
+        collector = Collector(options.forms.split(","), folder, options.every)
+        return table(collector, options.k)
 
 
-def table(forms: list[str], expression: str, folder: Path) -> int:
+def table(collector: Collector, expression: str) -> int:
     """Prints the table and the causes; 1 when no kernel was found."""
-    collector = Collector(forms, folder)
     session.compiled.append(collector)
     words = ["-q", "-q", "-n", "0", "-p", "no:cacheprovider", str(ROOT / "test" / "e2e")]
     pytest.main([*words, *(["-k", expression] if expression else [])], plugins=[collector])
@@ -108,7 +112,7 @@ def table(forms: list[str], expression: str, folder: Path) -> int:
                 passed[form] += 1
     total = len(collector.programs)
     print(f"{total} programs, ascendnpu-ir {package.version if package else 'not installed'}")
-    for form in forms:
+    for form in collector.forms:
         print(f"  {form:8} {passed[form]:5} pass  {100 * passed[form] / max(total, 1):5.1f} %")
     for (form, cause), names in sorted(causes.items(), key=lambda item: -len(item[1])):
         print(f"{form}: {len(names)} x {cause}\n    {', '.join(names[:3])}")

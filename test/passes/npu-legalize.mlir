@@ -137,7 +137,7 @@ func.func @unsigned_bytes() attributes {npu.core = #npu.core<aiv>} {
   return
 }
 
-// What the vector unit cannot do at all: 64-bit integers, quotients, sums along rows.
+// What the vector unit cannot do at all: 64-bit integers, quotients, sums along a single row.
 // CHECK-LABEL: func.func @element_by_element
 func.func @element_by_element() attributes {npu.core = #npu.core<aiv>} {
   %c0 = arith.constant 0 : index
@@ -159,13 +159,82 @@ func.func @element_by_element() attributes {npu.core = #npu.core<aiv>} {
   // CHECK: arith.remsi
   // CHECK: arith.divsi
   npu.elementwise <floordiv> (%a[%c0, %c0] [%c8, %c32] : !word, %a[%c0, %c0] [%c8, %c32] : !word, %a[%c0, %c0] [%c8, %c32] : !word) {maps = [array<i64: 0, 1>, array<i64: 0, 1>, array<i64: 0, 1>]}
-  // CHECK: scf.for %[[R:.*]] =
-  // CHECK: npu.scalar_store %{{.*}}, %f[%[[R]], %{{.*}}]
+  // CHECK: npu.scalar_store %{{.*}}, %f[%c0, %{{.*}}]
   // CHECK: scf.for
   // CHECK: arith.addf
   // CHECK: npu.scalar_store
-  npu.scan <sum> (%f[%c0, %c0] [%c8, %c32] : !float, %f[%c0, %c0] [%c8, %c32] : !float) dim = 1
+  npu.scan <sum> (%f[%c0, %c0] [%c1, %c32] : !float, %f[%c0, %c0] [%c1, %c32] : !float) dim = 1
   // CHECK: npu.scan <sum> {{.*}} dim = 0
   npu.scan <sum> (%f[%c0, %c0] [%c8, %c32] : !float, %f[%c0, %c0] [%c8, %c32] : !float) dim = 0
+  return
+}
+
+// Rows become columns of a tile of their own: a scan of those is an instruction.
+// CHECK-LABEL: func.func @rows_as_columns
+func.func @rows_as_columns() attributes {npu.core = #npu.core<aiv>} {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %f = npu.alloc "f" : !float
+  // CHECK: %[[T:.*]] = npu.alloc "f.turned" : memref<16x8xf32, #npu.space<ub>>
+  // CHECK: npu.elementwise <copy> (%[[T]][%{{.*}}] [%c16, %c8] : {{.*}}, %f[%c0, %c16] [%c8, %c16] : {{.*}}) {maps = [array<i64: 0, 1>, array<i64: 1, 0>]}
+  // CHECK: npu.scan <prod> (%[[T]][%{{.*}}] [%c16, %c8] : {{.*}}, %[[T]][%{{.*}}] [%c16, %c8] : {{.*}}) dim = 0 {reverse}
+  // CHECK: npu.elementwise <copy> (%f[%c0, %c0] [%c8, %c16] : {{.*}}, %[[T]][%{{.*}}] [%c16, %c8] : {{.*}}) {maps = [array<i64: 0, 1>, array<i64: 1, 0>]}
+  npu.scan <prod> (%f[%c0, %c0] [%c8, %c16] : !float, %f[%c0, %c16] [%c8, %c16] : !float) dim = 1 {reverse}
+  return
+}
+
+// There is no room for the turned tile: the scalar unit's loop.
+// CHECK-LABEL: func.func @no_room
+func.func @no_room() attributes {npu.core = #npu.core<aiv>} {
+  %c0 = arith.constant 0 : index
+  %c256 = arith.constant 256 : index
+  %c128 = arith.constant 128 : index
+  // CHECK-NOT: turned
+  %f = npu.alloc "f" : memref<256x128xf32, #npu.space<ub>>
+  // CHECK: arith.addf
+  npu.scan <sum> (%f[%c0, %c0] [%c256, %c128] : memref<256x128xf32, #npu.space<ub>>, %f[%c0, %c0] [%c256, %c128] : memref<256x128xf32, #npu.space<ub>>) dim = 1
+  return
+}
+
+// Bools of which an op takes a part of each row are numbers: a bit cannot be the start of a row.
+// CHECK-LABEL: func.func @flags_in_parts
+func.func @flags_in_parts() attributes {npu.core = #npu.core<aiv>} {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %one = arith.constant 1.0 : f32
+  %true = arith.constant true
+  // CHECK: %[[M:.*]] = npu.alloc "m" : memref<8x32xf16, #npu.space<ub>>
+  %f = npu.alloc "f" : !float
+  %m = npu.alloc "m" : memref<8x32xi1, #npu.space<ub>>
+  // CHECK: npu.fill %{{.*}} : f16, (%[[M]][%c0, %c0] [%c8, %c32]
+  npu.fill %true : i1, (%m[%c0, %c0] [%c8, %c32] : memref<8x32xi1, #npu.space<ub>>)
+  // CHECK: npu.elementwise <lt> (%[[B:.*]][%{{.*}}] [%c8, %c16] : memref<8x16xi1, #npu.space<ub>>, %f[%c0, %c16]
+  // CHECK: npu.elementwise <cast> (%[[N:.*]][%{{.*}}] [%c8, %c16] : memref<8x16xf16, #npu.space<ub>>, %[[B]][
+  // CHECK: npu.elementwise <copy> (%[[M]][%c0, %c16] [%c8, %c16] : {{.*}}, %[[N]][
+  npu.elementwise <lt> (%m[%c0, %c16] [%c8, %c16] : memref<8x32xi1, #npu.space<ub>>, %f[%c0, %c16] [%c8, %c16] : !float) scalar %one : f32 {maps = [array<i64: 0, 1>, array<i64: 0, 1>]}
+  // CHECK: npu.elementwise <ne> (%[[W:.*]][%{{.*}}] [%c8, %c32] : memref<8x32xi1, #npu.space<ub>>, %[[M]][%c0, %c0] [%c8, %c32]
+  // CHECK: npu.elementwise <select> (%f[%c0, %c0] [%c8, %c32] : {{.*}}, %[[W]][
+  npu.elementwise <select> (%f[%c0, %c0] [%c8, %c32] : !float, %m[%c0, %c0] [%c8, %c32] : memref<8x32xi1, #npu.space<ub>>, %f[%c0, %c0] [%c8, %c32] : !float) scalar %one : f32 {maps = [array<i64: 0, 1>, array<i64: 0, 1>, array<i64: 0, 1>]}
+  return
+}
+
+// A bool for each row is repeated as a number.
+// CHECK-LABEL: func.func @a_flag_for_each_row
+func.func @a_flag_for_each_row() attributes {npu.core = #npu.core<aiv>} {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c32 = arith.constant 32 : index
+  %one = arith.constant 1.0 : f32
+  %f = npu.alloc "f" : !float
+  %m = npu.alloc "m" : memref<8xi1, #npu.space<ub>>
+  // CHECK: npu.elementwise <cast> (%[[H:.*]][%{{.*}}] [%c8] : memref<8xf16, #npu.space<ub>>, %m[
+  // CHECK: npu.elementwise <copy> (%[[W:.*]][%{{.*}}] [%c8, %c32] : memref<8x32xf16, #npu.space<ub>>, %[[H]][
+  // CHECK: npu.elementwise <ne> (%[[B:.*]][%{{.*}}] [%c8, %c32] : memref<8x32xi1, #npu.space<ub>>, %[[W]][
+  // CHECK: npu.elementwise <select> (%f[{{.*}}, %[[B]][
+  npu.elementwise <select> (%f[%c0, %c0] [%c8, %c32] : !float, %m[%c0] [%c8] : memref<8xi1, #npu.space<ub>>, %f[%c0, %c0] [%c8, %c32] : !float) scalar %one : f32 {maps = [array<i64: 0, 1>, array<i64: 0>, array<i64: 0, 1>]}
   return
 }

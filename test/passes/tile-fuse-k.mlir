@@ -77,6 +77,33 @@ func.func @even(%A: !A, %B: !B, %C: !C {tile.output}) {
   return
 }
 
+// Slices of 12 columns: the second product of two would begin within a fractal of 16, so A is loaded
+// for each turn.
+// DEEP-LABEL: func.func @slices_of_twelve
+// DEEP-DAG: tile.alloc "a" : memref<32x12xf16
+// DEEP: tile.gemm (%c{{.*}} %a[%c0, %c0] [%c32, %c12
+func.func @slices_of_twelve(%A: !A, %B: !B, %C: !C {tile.output}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c12 = arith.constant 12 : index
+  %c32 = arith.constant 32 : index
+  tile.launch (%bx) in (%c1) {
+    %a = tile.alloc "a" : memref<32x12xf16, #tile.scope<l1>>
+    %b = tile.alloc "b" : memref<12x32xf16, #tile.scope<l1>>
+    %c = tile.alloc "c" : !c
+    scf.for %k = %c0 to %c4 step %c1 {
+      %o = arith.muli %k, %c12 : index
+      tile.copy (%a[%c0, %c0] [%c32, %c12] : memref<32x12xf16, #tile.scope<l1>>, %A[%c0, %o] [%c32, %c12] : !A)
+      tile.copy (%b[%c0, %c0] [%c12, %c32] : memref<12x32xf16, #tile.scope<l1>>, %B[%o, %c0] [%c12, %c32] : !B)
+      %first = arith.cmpi eq, %k, %c0 : index
+      tile.gemm (%c[%c0, %c0] [%c32, %c32] : !c, %a[%c0, %c0] [%c32, %c12] : memref<32x12xf16, #tile.scope<l1>>, %b[%c0, %c0] [%c12, %c32] : memref<12x32xf16, #tile.scope<l1>>) init %first
+    }
+    tile.copy (%C[%c0, %c0] [%c32, %c32] : !C, %c[%c0, %c0] [%c32, %c32] : !c)
+  }
+  return
+}
+
 // Five turns: one of four, one as before. The second sum starts where the first ended.
 // CHECK-LABEL: func.func @rest
 // CHECK: scf.for

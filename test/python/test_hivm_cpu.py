@@ -24,10 +24,18 @@ WHAT = MODULE.missing()
 
 
 @pytest.mark.skipif(bool(WHAT), reason=f"the witness does not run: {WHAT}")
-@pytest.mark.parametrize("name", ["add", "mul", "exp", "row_sum"])
+@pytest.mark.parametrize("name", ["add", "mul", "exp", "row_sum", "softmax"])
 def test_same_numbers_on_the_host(name):
     kernel = MODULE.KERNELS[name]
-    assert MODULE.compare(kernel) <= kernel.ulp
+    assert MODULE.compare(kernel).apart <= kernel.ulp
+
+
+@pytest.mark.skipif(bool(WHAT), reason=f"the witness does not run: {WHAT}")
+def test_the_order_of_a_sum_is_what_is_apart():
+    found = MODULE.compare(MODULE.KERNELS["softmax"], own_sums=True)
+    simulator, witness = found.errors
+    assert found.apart > MODULE.KERNELS["softmax"].ulp
+    assert simulator < 3 < witness
 
 
 def test_distance_in_ulp():

@@ -24,9 +24,9 @@ func.func @offset(%A: memref<64x16xf16, #gm>, %n: index) {
 func.func private @offset_aic(%A: memref<64x16xf16, #gm> {npu.name = "A"}, %n: index) attributes {npu.core = #npu.core<aic>} {
   %c0 = arith.constant 0 : index
   %c16 = arith.constant 16 : index
-  %x = npu.alloc "x" {address = 0} : memref<64x16xf16, #l1>
+  %x = npu.alloc "x" {address = 0} : memref<64x32xf16, #l1>
   // CHECK-DAG: error: HIVM has no operation for a box that may begin within a fractal of 16 x 16 elements
-  npu.load (%x[%n, %c0] [%c16, %c16] : memref<64x16xf16, #l1>, %A[%c0, %c0] [%c16, %c16] : memref<64x16xf16, #gm>)
+  npu.load (%x[%c0, %n] [%c16, %c16] : memref<64x32xf16, #l1>, %A[%c0, %c0] [%c16, %c16] : memref<64x16xf16, #gm>)
   return
 }
 func.func @from_l1(%A: memref<16x16xf16, #gm>) {

@@ -145,8 +145,9 @@ LogicalResult Reader::fillL1(Operation *op, Value value, Value dst) {
   const Sizes &extents = (*to)->extents;
   if (extents.size() < 4)
     return refuse(op, "a fill of anything but fractals");
-  Boxes boxes = boxesOf(fractals(**to, times(extents[extents.size() - 3], builder.getIndexAttr(16)),
-                                 times(extents[extents.size() - 4], builder.getIndexAttr(width))));
+  Boxes boxes =
+      boxesOf(fractals(**to, times(extents[extents.size() - 3], extents[extents.size() - 2]),
+                       times(extents[extents.size() - 4], builder.getIndexAttr(width))));
   builder.create<npu::FillL1Op>(loc, boxes.buffers, boxes.offsets, boxes.sizes, scalar(value));
   return success();
 }

@@ -64,6 +64,7 @@ private:
     Sizes sizes, strides;
     bool isFractal = false, isReshaped = false; ///< fractals under another shape: as a whole only
     Sizes box, extents;
+    mlir::OpFoldResult row; ///< of fractals: where the view begins within them; null at their start
   };
   /// An operand of npu: a buffer with the offsets and sizes of a box of it.
   struct Operand {
@@ -108,6 +109,9 @@ private:
   LogicalResult select(mlir::arith::SelectOp op);
   LogicalResult byteView(mlir::memref::ViewOp op);
   LogicalResult subview(mlir::memref::SubViewOp op);
+  LogicalResult fractalRows(mlir::memref::ReinterpretCastOp op);
+  bool spread(mlir::OpFoldResult at, int64_t factor, llvm::ArrayRef<int64_t> distances,
+              Sizes &place, unsigned depth = 0);
   LogicalResult scalarAccess(Operation *op);
   mlir::FailureOr<const View *> viewOf(Operation *op, Value memref);
   Value buffer(const View &view, Type element);

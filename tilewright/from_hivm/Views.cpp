@@ -16,7 +16,8 @@ using namespace tilewright::from_hivm;
 
 Value Reader::constant(int64_t value) { return builder.create<arith::ConstantIndexOp>(loc, value); }
 
-constexpr unsigned kMaxDepth = 8; ///< sums within sums that are taken apart
+constexpr unsigned kMaxDepth = 8;       ///< sums within sums that are taken apart
+constexpr int64_t kMaxFactor = 1 << 20; ///< of a product that is taken apart
 
 /// A number of bytes as one of elements: through sums and products where that is exact.
 OpFoldResult Reader::divided(OpFoldResult value, int64_t by, unsigned depth) {
@@ -365,6 +366,68 @@ LogicalResult Reader::subview(memref::SubViewOp op) {
   return success();
 }
 
+/// Adds the terms of a sum of products, times `factor`, to the coordinates whose distances divide
+/// them, the first one that does; false where none does.
+bool Reader::spread(OpFoldResult at, int64_t factor, ArrayRef<int64_t> distances, Sizes &place,
+                    unsigned depth) {
+  if (auto known = getConstantIntValue(at)) {
+    int64_t rest = *known * factor;
+    for (auto [coordinate, distance] : llvm::zip_equal(place, distances)) {
+      coordinate = plus(coordinate, builder.getIndexAttr(rest / distance));
+      rest %= distance;
+    }
+    return rest == 0;
+  }
+  auto value = cast<Value>(at);
+  auto sum = value.getDefiningOp<arith::AddIOp>();
+  if (sum && depth < kMaxDepth)
+    return spread(getAsOpFoldResult(sum.getLhs()), factor, distances, place, depth + 1) &&
+           spread(getAsOpFoldResult(sum.getRhs()), factor, distances, place, depth + 1);
+  auto product = value.getDefiningOp<arith::MulIOp>();
+  auto known = product ? getConstantIntValue(product.getRhs()) : std::nullopt;
+  if (known && *known > 0 && *known < kMaxFactor && depth < kMaxDepth)
+    return spread(getAsOpFoldResult(product.getLhs()), factor * *known, distances, place,
+                  depth + 1);
+  for (auto [coordinate, distance] : llvm::zip_equal(place, distances))
+    if (factor % distance == 0) {
+      coordinate =
+          plus(coordinate, times(mapped(at).front(), builder.getIndexAttr(factor / distance)));
+      return true;
+    }
+  return false;
+}
+
+/// Fractals from any row on: all rows of a column of fractals are equally far apart.
+LogicalResult Reader::fractalRows(memref::ReinterpretCastOp op) {
+  View view = **viewOf(op, op.getSource());
+  const Memory &memory = memories[view.memory];
+  SmallVector<int64_t> whole(memory.shape.begin(), memory.shape.end() - 2);
+  int64_t height = *(memory.shape.end() - 2), width = 32 / bytesOf(view.element);
+  SmallVector<int64_t> fractal = {memory.shape.back() / width, height, width};
+  whole.append(fractal);
+  SmallVector<int64_t> distances = packed(whole);
+  distances.pop_back();
+  Sizes sizes = mapped(op.getMixedSizes()), place(distances.size(), builder.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides = op.getMixedStrides();
+  bool isKnown = true;
+  int64_t expected[] = {height * width, 16 * width, width, 1};
+  for (auto [dim, stride] : llvm::enumerate(expected))
+    isKnown &= strides.size() == 4 &&
+               (isConstantIntValue(sizes[dim], 1) || isConstantIntValue(strides[dim], stride));
+  if (!memory.address || memory.space != npu::Space::L1 || !isKnown || view.isReshaped ||
+      !spread(op.getMixedOffsets().front(), 1, distances, place))
+    return refuse(op, "fractals in another shape");
+  view.row = place.pop_back_val();
+  size_t rank = view.box.size();
+  view.box.assign(rank, builder.getIndexAttr(0));
+  llvm::copy(place, view.box.begin());
+  llvm::copy(sizes, view.extents.end() - 4);
+  view.sizes = sizes;
+  view.strides = mapped(op.getMixedStrides());
+  views[op.getResult()] = view;
+  return success();
+}
+
 /// Memref operations; false for others.
 FailureOr<bool> Reader::memrefOp(Operation *op) {
   auto done = [](LogicalResult result) -> FailureOr<bool> {
@@ -409,7 +472,7 @@ FailureOr<bool> Reader::memrefOp(Operation *op) {
     view.strides.clear();
   } else if (auto cast = dyn_cast<memref::ReinterpretCastOp>(op)) {
     if (view.isFractal)
-      return done(refuse(op, "fractals in another shape"));
+      return done(fractalRows(cast));
     view.offset = mapped(cast.getMixedOffsets()).front();
     view.sizes = mapped(cast.getMixedSizes());
     view.strides = mapped(cast.getMixedStrides());
@@ -515,7 +578,8 @@ Reader::Operand Reader::fractals(const View &view, OpFoldResult rows, OpFoldResu
     result.offsets.push_back(view.box[dim]);
     result.sizes.push_back(builder.getIndexAttr(1));
   }
-  result.offsets.push_back(times(view.box[rank - 3], builder.getIndexAttr(16)));
+  OpFoldResult row = times(view.box[rank - 3], builder.getIndexAttr(16));
+  result.offsets.push_back(view.row ? plus(row, view.row) : row);
   result.offsets.push_back(times(view.box[rank - 4], builder.getIndexAttr(width)));
   result.sizes.push_back(rows);
   result.sizes.push_back(columns);

@@ -3,12 +3,15 @@
 // npu-legalize: what the vector unit lacks for an element type, made of what it has.
 
 #include "tilewright/npu/NpuOps.h"
+#include "tilewright/npu/Rows.h"
+#include "tilewright/passes/Chip.h"
 #include "tilewright/passes/Passes.h"
 #include "tilewright/passes/ScalarLoops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace tilewright::passes {
 #define GEN_PASS_DEF_NPULEGALIZE
@@ -41,9 +44,16 @@ struct Operand {
 /// are bit for bit those of the op that was there.
 class Legalizer {
 public:
-  explicit Legalizer(func::FuncOp function) : function(function), builder(function.getContext()) {}
+  Legalizer(func::FuncOp function, const machine::Machine &chip)
+      : function(function), builder(function.getContext()), chip(chip) {}
 
   void run() {
+    SmallVector<npu::AllocOp> flags;
+    function.walk([&](npu::AllocOp alloc) {
+      if (hasFlagsInParts(alloc))
+        flags.push_back(alloc);
+    });
+    llvm::for_each(flags, [&](npu::AllocOp alloc) { keepAsNumbers(alloc); });
     SmallVector<Operation *> ops;
     function.walk([&](Operation *op) {
       if (isa<npu::ElementwiseOp, npu::ReduceOp, npu::IotaOp, npu::ScanOp>(op))
@@ -69,6 +79,7 @@ public:
 private:
   func::FuncOp function;
   OpBuilder builder;
+  const machine::Machine &chip;
   Location loc = builder.getUnknownLoc();
 
   Type f16() { return builder.getF16Type(); }
@@ -133,13 +144,118 @@ private:
              constantOf(src.sizes[found - src.map.begin()]).value_or(0) != 1;
     });
   }
-  /// The operand over the whole domain of `dst`.
+  /// The operand over the whole domain of `dst`. Bools, which are bits, are repeated as numbers.
   Operand full(const Operand &src, const Operand &dst) {
     if (!isBroadcast(src, dst))
       return src;
     Operand result = temporary(src.element(), dst);
-    create(Fn::Copy, result, src);
+    if (!src.element().isInteger(1)) {
+      create(Fn::Copy, result, src);
+      return result;
+    }
+    Operand column = temporary(f16(), src), numbers = temporary(f16(), dst);
+    create(Fn::Cast, column, src);
+    create(Fn::Copy, numbers, column);
+    create(Fn::NE, result, numbers, number(f16(), 0));
     return result;
+  }
+
+  /// The elements of the box follow each other as one run.
+  static bool isRun(const Operand &operand) {
+    auto shape = cast<MemRefType>(operand.buffer.getType()).getShape();
+    bool isWhole = true; // all dimensions further in
+    for (auto [size, extent] : llvm::reverse(llvm::zip_equal(operand.sizes, shape))) {
+      std::optional<int64_t> known = constantOf(size);
+      if (!isWhole && known != 1)
+        return false;
+      isWhole &= known == extent;
+    }
+    return true;
+  }
+
+  /// The boxes of a buffer in an op, by number.
+  static SmallVector<unsigned> boxesOf(npu::ElementwiseOp op, Value buffer) {
+    SmallVector<unsigned> found;
+    for (unsigned index = 0; index < op.getNumBoxes(); ++index)
+      if (op.getBox(index).buffer == buffer)
+        found.push_back(index);
+    return found;
+  }
+
+  /// A tile of bools of which an op takes rows with gaps between them. As bits, each row would
+  /// begin at a block of 256, and compared or chosen one by one.
+  bool hasFlagsInParts(npu::AllocOp alloc) {
+    Value buffer = alloc.getResult();
+    auto type = cast<MemRefType>(buffer.getType());
+    bool isBits = type.getElementType().isInteger(1) && npu::spaceOf(buffer) == npu::Space::UB;
+    if (!isBits || alloc.getSlots() > 1 || !llvm::all_of(buffer.getUsers(), [](Operation *user) {
+          return isa<npu::ElementwiseOp, npu::FillOp>(user);
+        }))
+      return false;
+    return llvm::any_of(buffer.getUsers(), [&](Operation *user) {
+      auto op = dyn_cast<npu::ElementwiseOp>(user);
+      return op && llvm::any_of(boxesOf(op, buffer), [&](unsigned index) {
+               return !isRun(operandOf(op.getBox(index), op.getMap(index)));
+             });
+    });
+  }
+
+  /// Zeros and ones in f16 in place of bools: what writes some converts them, what reads some
+  /// compares.
+  void keepAsNumbers(npu::AllocOp alloc) {
+    Value buffer = alloc.getResult();
+    auto type = cast<MemRefType>(buffer.getType());
+    builder.setInsertionPoint(alloc);
+    loc = alloc.getLoc();
+    auto numbers = builder.create<npu::AllocOp>(
+        loc, MemRefType::get(type.getShape(), f16(), AffineMap(), type.getMemorySpace()),
+        alloc.getNameAttr(), alloc.getSlotsAttr(), IntegerAttr(), UnitAttr());
+    llvm::SetVector<Operation *> users(buffer.user_begin(), buffer.user_end());
+    for (Operation *user : users) {
+      builder.setInsertionPoint(user);
+      loc = user->getLoc();
+      if (auto fillOp = dyn_cast<npu::FillOp>(user)) {
+        Operand all = operandOf(fillOp.getBox(0), {});
+        all.buffer = numbers.getResult();
+        fill(all, builder.create<arith::UIToFPOp>(loc, f16(), fillOp.getValue()));
+      } else {
+        readAndWriteNumbers(cast<npu::ElementwiseOp>(user), buffer, numbers.getResult());
+      }
+      user->erase();
+    }
+    alloc.erase();
+  }
+
+  void readAndWriteNumbers(npu::ElementwiseOp op, Value flags, Value numbers) {
+    SmallVector<Operand> operands;
+    Operand written;
+    for (unsigned index = 0; index < op.getNumBoxes(); ++index) {
+      Operand operand = operandOf(op.getBox(index), op.getMap(index));
+      if (operand.buffer == flags) {
+        Operand bits = temporary(builder.getI1Type(), operand);
+        operand.buffer = numbers;
+        if (index == 0) {
+          written = operand;
+        } else {
+          Operand run = operand;
+          if (!isRun(operand)) {
+            run = temporary(f16(), operand);
+            create(Fn::Copy, run, operand);
+          }
+          create(Fn::NE, bits, run, number(f16(), 0));
+        }
+        operand = bits;
+      }
+      operands.push_back(operand);
+    }
+    create(op.getFn(), operands.front(), ArrayRef(operands).drop_front(), op.getScalar(),
+           op.getScalarFirst(), op.getRound());
+    if (!written.buffer)
+      return;
+    Operand run = isRun(written) ? written : temporary(f16(), written);
+    create(Fn::Cast, run, operands.front());
+    if (!isRun(written))
+      create(Fn::Copy, written, run);
   }
 
   /// The type between two that the unit does not convert in one step; null where it does, or where
@@ -384,24 +500,99 @@ private:
     return true;
   }
 
-  /// Narrow floats in f32, rounded once; rows on the scalar unit.
+  /// Narrow floats in f32, rounded once; rows as columns, or on the scalar unit.
   bool scan(npu::ScanOp op) {
     Box to = op.getBox(0), from = op.getBox(1);
     SmallVector<int64_t> map = llvm::to_vector(llvm::seq<int64_t>(0, to.sizes.size()));
     Operand dst = operandOf(to, map), src = operandOf(from, map);
     bool isNarrow = dst.element().isF16() || dst.element().isBF16();
-    if (!isNarrow || src.element() != dst.element())
-      return passes::makeScalarLoop(builder, op);
+    if (src.element() != dst.element())
+      return false;
+    if (!isNarrow)
+      return scanAsColumns(op, dst, src) || passes::makeScalarLoop(builder, op);
     Operand in = widened(src, f32()), out = temporary(f32(), dst);
-    SmallVector<Value> offsets(out.offsets), sizes(out.sizes);
-    llvm::append_range(offsets, in.offsets);
-    llvm::append_range(sizes, in.sizes);
-    auto wide = builder.create<npu::ScanOp>(loc, ValueRange{out.buffer, in.buffer}, offsets, sizes,
-                                            op.getKind(), op.getDim(), op.getReverse());
-    if (passes::makeScalarLoop(builder, wide))
-      wide.erase();
+    if (!scanAsColumns(op, out, in)) {
+      npu::ScanOp wide = createScan(op, out, in, op.getDim());
+      if (passes::makeScalarLoop(builder, wide))
+        wide.erase();
+    }
     convertOrCreate(dst, out, Round::Rint);
     return true;
+  }
+
+  npu::ScanOp createScan(npu::ScanOp like, const Operand &dst, const Operand &src, unsigned dim) {
+    SmallVector<Value> offsets(dst.offsets), sizes(dst.sizes);
+    llvm::append_range(offsets, src.offsets);
+    llvm::append_range(sizes, src.sizes);
+    return builder.create<npu::ScanOp>(loc, ValueRange{dst.buffer, src.buffer}, offsets, sizes,
+                                       like.getKind(), dim, like.getReverse());
+  }
+
+  /// A scan along rows of 32-bit elements as one along columns, in place between two
+  /// transpositions; false where that is slower than the scalar unit's loop or may not fit.
+  bool scanAsColumns(npu::ScanOp op, const Operand &dst, const Operand &src) {
+    Type element = dst.element();
+    SmallVector<int64_t> shape;
+    SmallVector<int64_t> map(dst.sizes.size(), -1); // dimensions of one element follow none
+    for (auto [dim, size] : llvm::enumerate(dst.sizes)) {
+      std::optional<int64_t> known = constantOf(size);
+      if (!known)
+        return false;
+      if (*known == 1)
+        continue;
+      map[dim] = 1 - int64_t(shape.size());
+      shape.push_back(*known);
+    }
+    bool isRow = op.getDim() + 1 == dst.sizes.size() && map.back() == 0;
+    if (!isRow || shape.size() != 2 || !(element.isF32() || element.isSignlessInteger(32)) ||
+        (op.getKind() != ReduceKind::Sum && op.getKind() != ReduceKind::Prod))
+      return false;
+    int64_t rows = shape[0], columns = shape[1];
+    auto space = npu::SpaceAttr::get(builder.getContext(), npu::Space::UB);
+    auto type = MemRefType::get({columns, rows}, element, AffineMap(), space);
+    int64_t bytes = npu::slotBytes(type, /*padRows=*/true);
+    if (!isFaster(rows, columns, bytes) || bytesInUb() + bytes > chip.ubBytes)
+      return false;
+    Value zero = builder.create<arith::ConstantIndexOp>(loc, 0);
+    auto alloc = OpBuilder::atBlockBegin(&function.front())
+                     .create<npu::AllocOp>(
+                         loc, type, builder.getStringAttr(npu::nameOf(dst.buffer) + ".turned"),
+                         builder.getI64IntegerAttr(1), IntegerAttr(), UnitAttr());
+    Operand turned{alloc.getResult(), {zero, zero}, {dst.sizes.back(), Value()}, {0, 1}};
+    for (auto [dim, size] : llvm::zip_equal(map, dst.sizes))
+      if (dim == 1)
+        turned.sizes[1] = size;
+    Operand from = src, to = dst;
+    from.map = map;
+    create(Fn::Copy, turned, from);
+    createScan(op, turned, turned, 0);
+    turned.map = {1, 0};
+    for (int64_t &dim : map)
+      dim = dim < 0 ? -1 : 1 - dim;
+    to.map = map;
+    create(Fn::Copy, to, turned);
+    return true;
+  }
+
+  /// Two transpositions and a pass for each element of a row, against three accesses of the scalar
+  /// unit and an operation for each element.
+  bool isFaster(int64_t rows, int64_t columns, int64_t bytes) const {
+    double repeats = double(llvm::divideCeil(bytes, int64_t(chip.vecRepeatBytes)));
+    double strips = double(llvm::divideCeil(columns, 16) + llvm::divideCeil(rows, 16));
+    double turns = 2 * repeats * chip.vecCycles("transpose", 4) + strips * chip.vecFixed;
+    double passes = repeats * chip.vecCycles("add", 4) +
+                    double(columns) * (chip.vecFixed + chip.vecBarrierTail);
+    return turns + passes < double(rows * columns) * (3 * chip.scalarElement + 1);
+  }
+
+  /// Bytes of all tiles in UB, as if none shared its place.
+  int64_t bytesInUb() {
+    int64_t bytes = 0;
+    function.walk([&](npu::AllocOp alloc) {
+      if (npu::spaceOf(alloc.getResult()) == npu::Space::UB)
+        bytes += int64_t(alloc.getSlots()) * npu::slotBytes(alloc.getType(), /*padRows=*/true);
+    });
+    return bytes;
   }
 
   /// Numbers of 32 bits, converted.
@@ -521,6 +712,8 @@ private:
 };
 
 struct NpuLegalize : passes::impl::NpuLegalizeBase<NpuLegalize> {
+  using NpuLegalizeBase::NpuLegalizeBase;
+
   void getDependentDialects(DialectRegistry &registry) const override {
     NpuLegalizeBase::getDependentDialects(registry);
     registry.insert<scf::SCFDialect>();
@@ -535,8 +728,12 @@ struct NpuLegalize : passes::impl::NpuLegalizeBase<NpuLegalize> {
       return isa<npu::SetFlagOp, npu::WaitFlagOp, npu::BarrierOp>(op) ? WalkResult::interrupt()
                                                                       : WalkResult::advance();
     });
-    if (!isOrdered.wasInterrupted())
-      Legalizer(function).run();
+    if (isOrdered.wasInterrupted())
+      return;
+    std::optional<machine::Machine> loaded = passes::chipFor(function, chip);
+    if (!loaded)
+      return signalPassFailure();
+    Legalizer(function, *loaded).run();
   }
 };
 

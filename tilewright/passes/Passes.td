@@ -418,12 +418,14 @@ def NpuLegalize : Pass<"npu-legalize", "::mlir::func::FuncOp"> {
     Guarantees: arithmetic on bf16 and 8-bit integers, conversions that take more than a step, sums of f16, reductions of
     magnitudes and reductions that go on with what the destination holds, orders of integers, bits of a tile with a scalar and
     operands that a comparison or a choice repeats are instructions that HIVM has, with tiles of their own between them.
-    64-bit integers, quotients of integers and scans along rows are loops of the scalar unit. Results are the same bits.
+    A scan along rows is one along columns between two transpositions, where that is faster on the chip and fits into UB.
+    64-bit integers, quotients of integers and other scans along rows are loops of the scalar unit. Results are the same bits.
     Leaves alone: unsigned integers of more than 8 bits, functions of f32 that the unit has no instruction for.
 
     Example: test/passes/npu-legalize.mlir.
   }];
   let dependentDialects = ["::tilewright::npu::NpuDialect", "::mlir::arith::ArithDialect"];
+  let options = [Option<"chip", "chip", "std::string", "\"910b3\"", "chip whose tables and memory sizes hold">];
 }
 
 def NpuHoistInvariants : Pass<"npu-hoist-invariants", "::mlir::ModuleOp"> {

@@ -111,7 +111,8 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
     decides = false;
   }
   if (options.legal)
-    onFunctions("npu-legalize", [] { return createNpuLegalize(); });
+    onFunctions("npu-legalize",
+                [chip = options.chip] { return createNpuLegalize(NpuLegalizeOptions{chip}); });
   if (options.has("hoist"))
     onModule("npu-hoist-invariants", [chip = options.chip] {
       return createNpuHoistInvariants(NpuHoistInvariantsOptions{chip});

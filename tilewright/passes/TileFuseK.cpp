@@ -30,6 +30,7 @@ constexpr int64_t kUnknownTrips = 64; ///< turns of a loop whose bounds are run-
 constexpr int64_t kSlots = 2;         ///< what double buffering needs
 constexpr int64_t kMaxFactor = 16;    ///< a turn never does the work of more
 constexpr int64_t kMaxDepth = 4;      ///< a tile never lasts for more turns
+constexpr int64_t kFractalBits = 256; ///< in a row of a fractal
 constexpr double kWorthwhile = 0.99;  ///< of the time; less gain is not worth the memory
 
 /// One dimension of one box that grows with the number of turns in one.
@@ -52,7 +53,7 @@ public:
   /// Checks the whole shape of the loop. What does not fit is left alone without a word: most loops
   /// are none of this kind.
   bool match();
-  bool allows(Widths widths) const { return group % (widths.factor * widths.depth) == 0; }
+  bool allows(Widths widths);
   Widths choose(const machine::Machine &chip);
   void fuse(Widths widths);
 
@@ -213,6 +214,19 @@ bool KLoop::match() {
 bool KLoop::hasLongRows(CopyOp copy) {
   Box src = copy.getBox(1);
   return movingDim(src) == src.offsets.size() - 1;
+}
+
+/// Whether a group of turns holds whole wide ones, and whether the products of a tile that lasts
+/// for several each begin at a fractal, which is 32 bytes wide: the cube cannot begin within one.
+bool KLoop::allows(Widths widths) {
+  if (group % (widths.factor * widths.depth) != 0)
+    return false;
+  return widths.depth == 1 || llvm::all_of(copies, [&](CopyOp copy) {
+           Value tile = copy.getBox(0).buffer;
+           auto type = cast<MemRefType>(tile.getType());
+           int64_t columns = type.getDimSize(tiles.lookup(tile)) * widths.factor;
+           return !hasLongRows(copy) || columns * type.getElementTypeBitWidth() % kFractalBits == 0;
+         });
 }
 
 /// Time of the blocks of one core: what the first turn waits for, then whatever takes longest a

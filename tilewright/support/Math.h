@@ -55,11 +55,14 @@ TILEWRIGHT_INLINE float scale(float p, int32_t n) {
   return p * a * b;
 }
 
-/// e^r for |r| <= ln(2)/2.
-TILEWRIGHT_INLINE float expNear(float r) {
+/// e^(r + low) for |r| <= ln(2)/2 and low far below r's last place. What 1 + r rounds away is added
+/// to the small terms.
+TILEWRIGHT_INLINE float expNear(float r, float low) {
   float q =
       poly(r, 0x1.6a4154p-10f, 0x1.1239c6p-7f, 0x1.5558bcp-5f, 0x1.555492p-3f, 0x1.fffffcp-2f);
-  return fma(r * r, q, r) + 1.0f;
+  float sum = 1.0f + r;
+  float rest = (1.0f - sum) + r + low;
+  return sum + fma(r * r, q, rest);
 }
 
 /// x = 2^e * (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), for positive finite x. Others:
@@ -219,9 +222,10 @@ TILEWRIGHT_INLINE float exp(float x) {
   float c = x > 89.0f ? 89.0f : x;
   c = c < -104.0f ? -104.0f : c;
   Integral n = integral(fma(c, 0x1.715476p+0f, 0x1.8p23f));
-  float r = fma(n.value, -0x1.62e430p-1f, c);
-  r = fma(n.value, 0x1.05c610p-29f, r);
-  return scale(expNear(r), n.integer);
+  float high = fma(n.value, -0x1.62e430p-1f, c); // exact
+  float r = fma(n.value, 0x1.05c610p-29f, high);
+  float low = fma(n.value, 0x1.05c610p-29f, high - r);
+  return scale(expNear(r, low), n.integer);
 }
 
 TILEWRIGHT_INLINE float exp2(float x) {
@@ -242,7 +246,7 @@ TILEWRIGHT_INLINE float exp10(float x) {
   Integral n = integral(fma(c, 0x1.a934f0p+1f, 0x1.8p23f));
   float r = fma(n.value, -0x1.344136p-2f, c);
   r = fma(n.value, 0x1.ec10c0p-27f, r);
-  return scale(expNear(r * 0x1.26bb1cp+1f), n.integer);
+  return scale(expNear(r * 0x1.26bb1cp+1f, 0.0f), n.integer);
 }
 
 TILEWRIGHT_INLINE float log(float x) {

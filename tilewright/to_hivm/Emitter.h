@@ -92,7 +92,10 @@ private:
                std::optional<int64_t> address);
   Value baseOf(Value buffer);
   Value slotDim(Value buffer);
-  mlir::FailureOr<Value> fractals(Operation *op, const Box &box);
+  enum class Rows { Whole, Any, Exact };
+  mlir::FailureOr<Value> fractals(Operation *op, const Box &box, Rows which = Rows::Whole);
+  Value shifted(Value base, llvm::ArrayRef<mlir::OpFoldResult> offsets,
+                llvm::ArrayRef<mlir::OpFoldResult> sizes, bool joins);
   /// The box as a memref with the box dimensions `keep`, in rising order; -1 is a dimension of
   /// size 1. Dimensions that are left out have size 1.
   Value view(const Box &box, llvm::ArrayRef<int> keep);

@@ -75,7 +75,7 @@ LogicalResult Emitter::load(npu::LoadOp op) {
     auto at = llvm::find(keepDst, dim);
     from.push_back(dim >= 0 && at != keepDst.end() ? keepSrc[at - keepDst.begin()] : -1);
   }
-  FailureOr<Value> tile = fractals(op, dst);
+  FailureOr<Value> tile = fractals(op, dst, Rows::Any);
   if (failed(tile))
     return failure();
   emit("nd2nz", {view(src, from), *tile}, named("dst_continuous", builder.getUnitAttr()),
@@ -101,7 +101,7 @@ LogicalResult Emitter::store(Operation *op, StringRef atomic) {
 }
 
 LogicalResult Emitter::fillL1(npu::FillL1Op op) {
-  FailureOr<Value> tile = fractals(op, op.getBox(0));
+  FailureOr<Value> tile = fractals(op, op.getBox(0), Rows::Exact);
   if (succeeded(tile))
     emit("vbrc", {mapping.lookup(op.getValue()), *tile});
   return tile;

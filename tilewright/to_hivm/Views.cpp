@@ -314,8 +314,10 @@ static SmallVector<int64_t> fractalShape(MemRefType type) {
   return shape;
 }
 
-/// The fractals of a box of L1 or L0C, as a memref of four dimensions.
-FailureOr<Value> Emitter::fractals(Operation *op, const Box &box) {
+/// The fractals of a box of L1 or L0C, as a memref of four dimensions. With `Rows::Any` it may
+/// begin within one, as all rows of a column of fractals follow each other at one distance; with
+/// `Rows::Exact` it has no more rows than the box, all in the third dimension.
+FailureOr<Value> Emitter::fractals(Operation *op, const Box &box, Rows which) {
   auto type = cast<MemRefType>(box.buffer.getType());
   auto [rows, columns] = fractalOf(type);
   Value base = baseOf(box.buffer);
@@ -337,16 +339,27 @@ FailureOr<Value> Emitter::fractals(Operation *op, const Box &box) {
     Value up = builder.create<arith::AddIOp>(loc, asValue(value), constant(by - 1));
     return builder.create<arith::DivUIOp>(loc, up, constant(by)).getResult();
   };
-  for (auto [dim, unit] : {std::pair(rank - 1, columns), std::pair(rank - 2, rows)}) {
-    bool exists = dim < rank; // of a vector there is one row
-    if (exists && !isMultiple(box.offsets[dim], unit))
-      return refuse(op, "a box that may begin within a fractal of " + Twine(rows) + " x " +
-                            Twine(columns) + " elements");
-    offsets.push_back(exists ? divided(boxOffsets[dim], unit) : builder.getIndexAttr(0));
-    sizes.push_back(exists ? divided(boxSizes[dim], unit) : builder.getIndexAttr(1));
+  bool begins = rank < 2 || isMultiple(box.offsets[rank - 2], rows); // at a fractal's first row
+  bool ends = which != Rows::Exact || rank < 2 || isMultiple(box.sizes[rank - 2], rows) ||
+              constantOf(box.sizes[rank - 2]) == type.getDimSize(unsigned(rank - 2));
+  if (!isMultiple(box.offsets[rank - 1], columns) || (!begins && which == Rows::Whole))
+    return refuse(op, "a box that may begin within a fractal of " + Twine(rows) + " x " +
+                          Twine(columns) + " elements");
+  offsets.push_back(divided(boxOffsets[rank - 1], columns));
+  sizes.push_back(divided(boxSizes[rank - 1], columns));
+  OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1),
+               height = builder.getIndexAttr(rows), width = builder.getIndexAttr(columns);
+  if (!begins || !ends) {
+    bool isExact = which == Rows::Exact;
+    offsets.append({zero, boxOffsets[rank - 2], zero});
+    sizes.push_back(isExact ? one : divided(boxSizes[rank - 2], rows));
+    sizes.append({isExact ? boxSizes[rank - 2] : height, width});
+    return shifted(base, offsets, ArrayRef(sizes).take_back(4), isExact);
   }
-  offsets.append(2, builder.getIndexAttr(0));
-  sizes.append({builder.getIndexAttr(rows), builder.getIndexAttr(columns)});
+  offsets.push_back(rank > 1 ? divided(boxOffsets[rank - 2], rows) : zero);
+  sizes.push_back(rank > 1 ? divided(boxSizes[rank - 2], rows) : one);
+  offsets.append({zero, zero});
+  sizes.append({height, width});
   bool isWhole = offsets.size() == 4;
   for (auto [offset, size, extent] : llvm::zip(offsets, sizes, baseType.getShape()))
     isWhole &= isConstantIntValue(offset, 0) && isConstantIntValue(size, extent);
@@ -359,6 +372,32 @@ FailureOr<Value> Emitter::fractals(Operation *op, const Box &box) {
   auto result = cast<MemRefType>(
       memref::SubViewOp::inferRankReducedResultType(shape, baseType, offsets, sizes, strides));
   return builder.create<memref::SubViewOp>(loc, result, base, offsets, sizes, strides).getResult();
+}
+
+/// Four dimensions at a place of a buffer that need not lie within its last ones.
+Value Emitter::shifted(Value base, ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,
+                       bool joins) {
+  auto type = cast<MemRefType>(base.getType());
+  OpFoldResult at = builder.getIndexAttr(0);
+  SmallVector<OpFoldResult> strides;
+  int64_t stride = 1;
+  for (unsigned dim = unsigned(type.getRank()); dim-- > 0; stride *= type.getDimSize(dim)) {
+    at = plus(times(offsets[dim], builder.getIndexAttr(stride)), at);
+    strides.insert(strides.begin(), builder.getIndexAttr(stride));
+  }
+  strides.erase(strides.begin(), strides.end() - 4);
+  for (unsigned dim : {1u, 0u}) // dimensions of one that the other compiler joins with the next
+    if (joins && isConstantIntValue(sizes[dim], 1))
+      strides[dim] = times(sizes[dim + 1], strides[dim + 1]);
+  auto known = [](OpFoldResult value) {
+    return getConstantIntValue(value).value_or(ShapedType::kDynamic);
+  };
+  auto layout =
+      StridedLayoutAttr::get(builder.getContext(), known(at), llvm::map_to_vector(strides, known));
+  auto result = MemRefType::get(llvm::map_to_vector(sizes, known), type.getElementType(), layout,
+                                type.getMemorySpace());
+  return builder.create<memref::ReinterpretCastOp>(loc, result, base, at,
+                                                   SmallVector<OpFoldResult>(sizes), strides);
 }
 
 Value Emitter::view(const Box &box, ArrayRef<int> keep) {
