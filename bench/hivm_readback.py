@@ -6,7 +6,8 @@
 Runs test/e2e. Each program that a test runs is exported in form (b), taken by the published
 compiler to its last open stage, read back and run on the same arguments. A program counts as the
 same when the order of moves, products, flags and signals is, its addresses are, the results are bit
-for bit, and the cycles are within 2 %. With `--direct` the exported text itself is read.
+for bit, and the cycles are within 2 %. With `--direct` the exported text itself is read, and the
+program's own text (npu) too, which has to give the same bits in the same cycles.
 """
 
 from __future__ import annotations
@@ -125,6 +126,8 @@ class Reader:
         if not reference["ok"]:  # a kernel that is to stop
             return ""
         cycles = [launch["cycles"] for launch in reference["launches"]]
+        if self.direct and (problem := self.own_text(kernel, given, ours, cycles, chip)):
+            return problem
         number = len(self.seen)
         found = []
         for text in launches(kernel.core, "planned"):
@@ -152,14 +155,34 @@ class Reader:
             found += [launch["cycles"] for launch in report["launches"]]
         ratio = sum(found) / max(sum(cycles), 1)
         self.ratios.append((ratio, f"{kernel.name} in {self.test}"))
-        for mine, read in zip(ours, theirs, strict=True):
-            if isinstance(mine, tuple):
-                a, b = bytes_at(mine), bytes_at(read)
-                if a is not None and not np.array_equal(a, b):
-                    return "other result"
+        if not same_bytes(ours, theirs):
+            return "other result"
         if abs(ratio - 1) > TOLERANCE:
             return "same result, other cycles"
         return "same"
+
+    def own_text(
+        self, kernel: Any, given: list[Any], ours: list[Any], cycles: list[float], chip: str
+    ) -> str:
+        """What is not the same about the program that is read from its text of npu."""
+        keep: list[Any] = []
+        again = copied(given, keep)
+        core = readback.read(kernel.core.text("npu"), f"{kernel.name}.mlir", chip)
+        report = core.run(again, time=True)
+        if not report["ok"]:
+            return f"npu text stopped: {report['error'].splitlines()[0]}"
+        if not same_bytes(ours, again):
+            return "npu text: other result"
+        same = [launch["cycles"] for launch in report["launches"]] == cycles
+        return "" if same else "npu text: other cycles"
+
+
+def same_bytes(first: list[Any], second: list[Any]) -> bool:
+    """Whether the tensors among two lists of arguments hold the same."""
+    pairs = [pair for pair in zip(first, second, strict=True) if isinstance(pair[0], tuple)]
+    return all(
+        a is None or np.array_equal(a, b) for a, b in ((bytes_at(x), bytes_at(y)) for x, y in pairs)
+    )
 
 
 def main() -> int:

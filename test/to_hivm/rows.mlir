@@ -13,8 +13,8 @@
 // CHECK: %[[ROW:.*]] = arith.muli %{{.*}}, %c16
 // CHECK: %[[SLOT:.*]] = arith.muli %{{.*}}, %c1024
 // CHECK: %[[AT:.*]] = arith.addi %[[SLOT]], %[[ROW]]
-// CHECK: %[[RUN:.*]] = arith.muli %{{.*}}, %c16
-// CHECK: memref.reinterpret_cast %[[W]] to offset: [%[[AT]]], sizes: [2, 1, %{{.*}}, 16], strides: [512, %[[RUN]], 16, 1]
+// CHECK: %[[SPAN:.*]] = arith.muli %{{.*}}, %c16
+// CHECK: memref.reinterpret_cast %[[W]] to offset: [%[[AT]]], sizes: [2, 1, %{{.*}}, 16], strides: [512, %[[SPAN]], 16, 1]
 // CHECK: "hivm.hir.vbrc"
 // CHECK: memref.reinterpret_cast %[[W]] to offset: [%{{.*}}], sizes: [2, %{{.*}}, 16, 16], strides: [512, 256, 16, 1]
 // CHECK: "hivm.hir.nd2nz"
