@@ -51,10 +51,8 @@ public:
   /// An instruction begins on `lane`.
   void begin(int lane, uint32_t tick, const Template *source) {
     std::vector<const Template *> &names = memory.log[size_t(lane)];
-    if (names.size() < tick)
-      names.resize(tick);
-    if (names.size() == tick)
-      return names.push_back(source);
+    if (names.size() <= tick)
+      names.resize(size_t(tick) + 1);
     names[tick] = source;
   }
 

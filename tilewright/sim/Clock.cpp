@@ -74,18 +74,19 @@ struct Core {
   const CoreRecords *input = nullptr;
   const Prices *prices = nullptr;
   const CoreProgram *program = nullptr;
-  int32_t number = 0;                   ///< index into the launch's cores
-  int32_t blocks = 0;                   ///< begun
-  double hbmBytes = 0;                  ///< of its reads
-  Progress warm;                        ///< when the blocks that warm the L2 have taken effect
-  size_t next = 0, end = 0;             ///< the record to do next, one past the last one
-  double scalar = 0;                    ///< time of the scalar unit
-  double scalarBusy = 0, issueBusy = 0; ///< of the scalar unit: all, and handing out instructions
+  int32_t number = 0;       ///< index into the launch's cores
+  int32_t blocks = 0;       ///< begun
+  double hbmBytes = 0;      ///< of its reads
+  Progress warm;            ///< when the blocks that warm the L2 have taken effect
+  size_t next = 0, end = 0; ///< the record to do next, one past the last one
+  double scalar = 0;        ///< time of the scalar unit
+  double worked = 0;        ///< cycles of the scalar unit's own instructions
   std::array<PipeState, kNumPipes> pipes;
   FlagTable<Flag> flags;
   std::vector<Signals> incoming;  ///< per peer and id
   std::array<double, 2> l0Free{}; ///< when the cube is done with each half of L0A/L0B
   unsigned l0Half = 0;
+  double issued = 0;           ///< instructions that the scalar unit handed out
   double rowsInFlight = 0;     ///< when the rows of all reads so far can have come
   double readMissShare = 1;    ///< of the last read that met a sampled line
   int32_t peers[2] = {-1, -1}; ///< AIC: its AIVs; AIV: its AIC in [0]
@@ -287,13 +288,13 @@ private:
 
   static void scalarWork(Core &core, double cycles) {
     core.scalar += cycles;
-    core.scalarBusy += cycles;
+    core.worked += cycles;
   }
 
   /// The scalar unit hands out one instruction.
   void issue(Core &core, double instructions = 1) {
-    scalarWork(core, chip.scalarIssue * instructions);
-    core.issueBusy += chip.scalarIssue * instructions;
+    core.scalar += chip.scalarIssue * instructions;
+    core.issued += instructions;
   }
 
   /// A full queue holds the scalar unit until its oldest instruction has started.
@@ -620,8 +621,9 @@ private:
       PipeUse *use = cube ? timing.aic : timing.aiv;
       for (unsigned pipe = 0; pipe < kNumPipes; ++pipe)
         use[pipe].busyCycles += core.pipes[pipe].busy;
-      use[index(Pipe::S)].busyCycles += core.scalarBusy;
-      (cube ? timing.aicIssueCycles : timing.aivIssueCycles) += core.issueBusy;
+      const double issuing = core.issued * chip.scalarIssue;
+      use[index(Pipe::S)].busyCycles += core.worked + issuing;
+      (cube ? timing.aicIssueCycles : timing.aivIssueCycles) += issuing;
     }
     for (unsigned pipe = 0; pipe < kNumPipes; ++pipe) {
       timing.aic[pipe].busyCycles /= std::max(1, timing.aicCount);

@@ -77,8 +77,10 @@ void HappensBefore::released(int lane, Clock &clock) const {
 
 void HappensBefore::send(std::vector<Token> &tokens, int lane, int32_t location,
                          bool isGhost) const {
-  tokens.push_back({lanes[lane].clock, location, isGhost});
-  tokens.back().clock[lane] = lanes[lane].now;
+  Token &token = tokens.emplace_back(); // at its place: a copy would wait for the parts' stores
+  released(lane, token.clock);
+  token.location = location;
+  token.isGhost = isGhost;
 }
 
 void HappensBefore::acquire(int lane, const Clock &clock) {
