@@ -14,6 +14,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -121,6 +123,12 @@ CompileResult driver::loadText(const std::string &text, const std::string &fileN
   DiagnosticCollector collector(context, result.diagnostics, impl->remarks);
   if (from_hivm::isHivm(text)) {
     impl->final = from_hivm::readText(text, fileName, impl->chip, context);
+    // Scalars as a compiler behind the text leaves them: nothing twice, nothing in each turn.
+    PassManager passes(&context);
+    passes.addPass(createLoopInvariantCodeMotionPass());
+    passes.addPass(createCSEPass());
+    if (impl->final && failed(passes.run(*impl->final)))
+      return result;
   } else {
     llvm::SourceMgr sources;
     sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text, fileName), llvm::SMLoc());
