@@ -8,13 +8,16 @@ without arguments. In the first run kernels are only timed, and matrix products 
 the script's own reference are not computed (their results are zeros, and so are large random
 inputs), so that sizes made for GPUs do not matter; what the script then says of its results does
 not count. `--numeric` runs each example once more with everything computed, for at most the
-timeout; its exit code is the check. Kernels are told from each other by name and shapes of
-arguments; of those that a tuner has timed, the fastest is shown. Times are predicted core times.
+timeout and within `--memory`; the script's own comparisons are counted, and a script that ends well
+without any, and without an assert, says nothing of its results. Kernels are told from each other by
+name and shapes of arguments; of those that a tuner has timed, the fastest is shown. Times are
+predicted core times.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import math
 import multiprocessing
@@ -22,6 +25,7 @@ import os
 import re
 import resource
 import runpy
+import signal
 import statistics
 import sys
 import time
@@ -180,12 +184,16 @@ def without_products(torch: Any) -> Any:
     return Mode()
 
 
-def run_one(script: str, notes: Path, numeric: bool) -> int:
-    """Runs one example; 1 when it raised an error."""
+def run_one(script: str, notes: Path, options: argparse.Namespace, numeric: bool) -> int:
+    """Runs one example within the limits; 1 when it raised an error."""
     import torch
 
     from tilewright.kernel import Timing
     from tilewright.report import session
+    from tilewright.report.comparisons import Comparisons
+
+    resource.setrlimit(resource.RLIMIT_DATA, (int(options.memory * 2**30),) * 2)
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(options.timeout),) * 2)
 
     watcher = Watcher(notes)
     session.observers.append(watcher)
@@ -197,7 +205,12 @@ def run_one(script: str, notes: Path, numeric: bool) -> int:
     os.dup2(quiet, 1), os.dup2(quiet, 2)
     try:
         if numeric:
-            runpy.run_path(script, run_name="__main__")
+            seen = Comparisons(script)
+            try:
+                with seen.watched():
+                    runpy.run_path(script, run_name="__main__")
+            finally:
+                watcher.note(agree=seen.passed.total(), differ=seen.failed.total())
         else:
             with Timing(with_data=False), without_products(torch):
                 runpy.run_path(script, run_name="__main__")
@@ -225,17 +238,18 @@ def prepare() -> None:
     torch.set_num_threads(1)
 
 
-def child(script: Path, notes: Path, timeout: float, numeric: bool) -> str:
+def child(script: Path, notes: Path, options: argparse.Namespace, numeric: bool) -> str:
     """Runs an example in a process of its own: "passed", "failed", or "time was up"."""
     notes.unlink(missing_ok=True)
     process = multiprocessing.get_context("fork").Process(
-        target=lambda: sys.exit(run_one(str(script), notes, numeric))
+        target=lambda: sys.exit(run_one(str(script), notes, options, numeric))
     )
     process.start()
-    process.join(timeout)
+    process.join(20 * options.timeout)  # of a process that waits
     if process.exitcode is None:
         process.kill()
         process.join()
+    if process.exitcode in (-signal.SIGKILL, -signal.SIGXCPU):
         return "time was up"
     return "failed" if process.exitcode else "passed"
 
@@ -243,8 +257,8 @@ def child(script: Path, notes: Path, timeout: float, numeric: bool) -> str:
 def measured(script: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Kernels, compile times and memory of one example."""
     notes = options.scratch / f"{script.stem}.jsonl"
-    state = child(script, notes, options.timeout, False)
-    lines = [json.loads(x) for x in notes.read_text().splitlines()] if notes.exists() else []
+    state = child(script, notes, options, False)
+    lines = read(notes)
     kernels = {(x["kernel"], json.dumps(x["shapes"])): x for x in lines if "kernel" in x}
     found = {
         "timed": state,
@@ -255,8 +269,24 @@ def measured(script: Path, options: argparse.Namespace) -> dict[str, Any]:
         "numeric": None,
     }
     if options.numeric:
-        found["numeric"] = child(script, notes, options.timeout, True)
+        found["numeric"] = agreement(script, child(script, notes, options, True), read(notes))
     return found
+
+
+def read(notes: Path) -> list[dict[str, Any]]:
+    return [json.loads(x) for x in notes.read_text().splitlines()] if notes.exists() else []
+
+
+def agreement(script: Path, state: str, lines: list[dict[str, Any]]) -> str:
+    """What the run with data says of the results."""
+    agree = sum(x.get("agree", 0) for x in lines)
+    differ = sum(x.get("differ", 0) for x in lines)
+    if differ:
+        return f"{differ} of {agree + differ} differ"
+    if state == "passed":
+        asserts = any(isinstance(x, ast.Assert) for x in ast.walk(ast.parse(script.read_text())))
+        return f"{agree} agree" if agree else "its asserts hold" if asserts else "nothing compared"
+    return f"{state} ({next((x['error'] for x in lines if 'error' in x), 'no error')})"
 
 
 def table(name: str, found: dict[str, Any]) -> None:
@@ -308,8 +338,9 @@ def main() -> int:
     )
     parser.add_argument("source", type=Path, help="a checkout of TileLang")
     parser.add_argument("--keyword", default="", help="regular expression on folder/file")
-    parser.add_argument("--timeout", type=float, default=300.0, help="seconds for each run")
+    parser.add_argument("--timeout", type=float, default=300.0, help="CPU seconds of each run")
     parser.add_argument("--numeric", action="store_true", help="compute everything as well")
+    parser.add_argument("--memory", type=float, default=8.0, help="GiB of data for each run")
     parser.add_argument("--json", type=Path, help="write all rows to this file")
     parser.add_argument("--scratch", type=Path, default=Path("build"), help="for notes of runs")
     options = parser.parse_args()

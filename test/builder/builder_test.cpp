@@ -69,6 +69,42 @@ TEST(Builder, SliceOfTwoProductsHasAConstantSize) {
   EXPECT_EQ(count(text, "arith.muli"), 1u) << "the unused end of the slice is dropped\n" << text;
 }
 
+/// Size of the slice A[v + 8 i : v + 8 (i + 1)] where v is an element of a tensor or a variable,
+/// read again for the end, perhaps after a write.
+Value sizeBetweenReads(bool isVariable, bool writesBetween) {
+  KernelBuilder builder("kernel");
+  builder.setLocation("kernel.py", 1, 1);
+  Buffer a = builder.addTensor("A", DType::Float16, {{"256"}}, false);
+  Buffer starts = builder.addTensor("starts", DType::Int32, {{"4"}}, true);
+  std::vector<Value> ids = builder.beginLaunch({number(4)});
+  Buffer variable = builder.alloc("v", DType::Int32, {}, "local");
+  const Buffer &from = isVariable ? variable : starts;
+  std::vector<Value> place;
+  if (!isVariable)
+    place.push_back(number(2));
+  auto bound = [&](const Value &block) {
+    return builder.binary("add", builder.load(from, place),
+                          builder.binary("mul", block, number(8)));
+  };
+  Value start = bound(ids[0]);
+  if (writesBetween)
+    builder.store(ids[0], from, place);
+  Value stop = bound(builder.binary("add", ids[0], number(1)));
+  Value size = builder.region(a, {start}, {stop}, {false}).sizes[0];
+  builder.endLaunch();
+  finish(builder);
+  return size;
+}
+
+TEST(Builder, SliceBetweenReadsOfOneNumberHasAConstantSize) {
+  for (bool isVariable : {false, true}) {
+    Value size = sizeBetweenReads(isVariable, /*writesBetween=*/false);
+    ASSERT_TRUE(size.isConstant());
+    EXPECT_EQ(size.integer, 8);
+    EXPECT_FALSE(sizeBetweenReads(isVariable, /*writesBetween=*/true).isConstant());
+  }
+}
+
 TEST(Builder, SymbolicSizesBecomeOneSymbolEach) {
   KernelBuilder builder("kernel");
   builder.setLocation("kernel.py", 1, 1);

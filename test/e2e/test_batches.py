@@ -155,3 +155,40 @@ def test_races_are_not_hidden(apart, races):
     findings = program.run(check=True).report["findings"]
     assert bool(findings) == races
     assert (batched(shared, inputs, fixed) > 1) != races
+
+
+@tilelang.jit
+def padded_groups(A, counts, most, block):
+    """Groups of rows that lie one behind the other, each with its rows halved and zeros behind."""
+    M, N, G = T.const("M, N, G")
+    A: T.Tensor((M, N), T.float32)
+    counts: T.Tensor((G,), T.int32)
+    B = T.empty((G, most, N), T.float32)
+    with T.Kernel(T.ceildiv(most, block), G, threads=128) as (row, group):
+        first = T.alloc_var(T.int32)
+        a = T.alloc_fragment((block, N), T.float32)
+        b = T.alloc_fragment((block, N), T.float32)
+        first = 0
+        for g in T.serial(group):
+            first += counts[g]
+        T.copy(A[first + row * block : first + (row + 1) * block, 0:N], a)
+        for i, j in T.Parallel(block, N):
+            b[i, j] = T.if_then_else(row * block + i < counts[group], a[i, j] * 0.5, 0)
+        T.copy(b, B[group, row * block : (row + 1) * block, 0:N])
+    return B
+
+
+def padded_groups_reference(a, counts, most):
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    result = np.zeros((len(counts), most, a.shape[1]), np.float32)
+    for group, count in enumerate(counts):
+        result[group, :count] = a[starts[group] : starts[group] + count] * np.float32(0.5)
+    return result
+
+
+@pytest.mark.parametrize("counts", [(21, 256), (256, 0), (8, 250)])
+def test_rows_of_groups_that_end_inside_a_block(counts):
+    inputs = [randn((300, 64), np.float32), np.array(counts, np.int32)]
+    fixed = {"most": 256, "block": 4}
+    assert batched(padded_groups, inputs, fixed) > 1
+    check(padded_groups, inputs, lambda a, c: padded_groups_reference(a, c, 256), **fixed)

@@ -152,3 +152,49 @@ def test_one_launch_of_two(blocks):
 
     inputs = [randn((64 * blocks, 2048), np.float32), randn((32, 32), seed=2)]
     check(two_launches, inputs, reference, rtol=1e-2, atol=0.2, seeds=1, blocks=blocks)
+
+
+@tilelang.jit
+def weighted_rows(A, W, rows, cols):
+    """Per column, sums over rows of a and of a times its share of its row; what the tiles leave of
+    the unified buffer is less than one row of float32."""
+    A: T.Tensor((rows, cols), T.float32)
+    W: T.Tensor((cols,), T.float32)
+    S = T.empty((2, cols), T.float32)
+    with T.Kernel(1, threads=128) as _:
+        a = T.alloc_fragment((1, cols), T.float32)
+        w = T.alloc_fragment((cols,), T.float32)
+        scaled = T.alloc_fragment((1, cols), T.float32)
+        total = T.alloc_fragment((1,), T.float32)
+        sums = T.alloc_fragment((cols,), T.float32)
+        products = T.alloc_fragment((cols,), T.float32)
+        T.copy(W, w)
+        T.clear(sums)
+        T.clear(products)
+        for k in T.serial(rows):
+            T.copy(A[k, 0], a)
+            for i, j in T.Parallel(1, cols):
+                scaled[i, j] = a[i, j] * w[j]
+            T.reduce_sum(scaled, total, dim=1)
+            for i, j in T.Parallel(1, cols):
+                share = (scaled[i, j] - w[j] * 0.5) / (total[0] + a[i, j])
+                products[j] += share * a[i, j]
+                sums[j] += share
+        T.copy(sums, S[0, 0])
+        T.copy(products, S[1, 0])
+    return S
+
+
+def weighted_rows_reference(a, w):
+    scaled = a * w
+    share = (scaled - w * np.float32(0.5)) / (scaled.sum(1, keepdims=True) + a)
+    return np.stack([share.sum(0), (share * a).sum(0)])
+
+
+@pytest.mark.parametrize("cols", [8192, 8000])
+def test_strips_of_rows_that_cannot_be_cut(cols):
+    inputs = [np.abs(randn((3, cols), np.float32, seed=1)), np.abs(randn((cols,), np.float32))]
+    kernel = compile_kernel(weighted_rows, inputs, {"rows": 3, "cols": cols}, 2)
+    text = kernel.text("tile-vectorize-parallel")
+    assert "memref<1x1024xf32" in text and "step %c1024" in text
+    check(weighted_rows, inputs, weighted_rows_reference, rtol=1e-4, rows=3, cols=cols)

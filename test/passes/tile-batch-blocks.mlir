@@ -12,6 +12,8 @@
 // RUN: %{same}
 // REDEFINE: %{name} = several_rows
 // RUN: %{same}
+// REDEFINE: %{name} = rows_up_to_an_end
+// RUN: %{same}
 // REDEFINE: %{name} = one_result
 // RUN: %{same}
 
@@ -63,6 +65,38 @@ func.func @several_rows(%A: memref<1280x64xf32, #global>, %C: memref<1280x64xf32
     %x = tile.alloc "x" : memref<4x64xf32, #ub>
     %row = arith.muli %b, %c4 : index
     tile.copy (%x[%c0, %c0] [%c4, %c64] : memref<4x64xf32, #ub>, %A[%row, %c0] [%c4, %c64] : memref<1280x64xf32, #global>)
+    tile.copy (%C[%row, %c0] [%c4, %c64] : memref<1280x64xf32, #global>, %x[%c0, %c0] [%c4, %c64] : memref<4x64xf32, #ub>)
+  }
+  return
+}
+
+// Rows in front of an end that each block reads from a tensor, into a variable too: of the larger tile there are more.
+// CHECK-LABEL: func.func @rows_up_to_an_end(
+// CHECK: tile.alloc "x" : memref<32x64xf32
+// CHECK: %[[LEFT:.*]] = arith.subi
+// CHECK: %[[LEAST:.*]] = arith.minsi %c32{{.*}}, %[[LEFT]]
+// CHECK: %[[HEAD:.*]] = arith.maxsi %[[LEAST]]
+// CHECK: tile.elementwise <neg> ({{.*}}%c0] [%[[HEAD]], %c64]
+func.func @rows_up_to_an_end(%A: memref<1280x64xf32, #global>, %E: memref<2xi32, #global>,
+                             %C: memref<1280x64xf32, #global> {tile.output}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c64 = arith.constant 64 : index
+  %blocks = arith.constant 320 : index
+  tile.launch (%b) in (%blocks) {
+    %x = tile.alloc "x" : memref<4x64xf32, #ub>
+    %v = tile.alloc "v" : memref<i32, #tile.scope<local>>
+    %row = arith.muli %b, %c4 : index
+    %first = tile.load %E[%c1] : memref<2xi32, #global> -> i32
+    tile.store %first, %v[] : i32, memref<i32, #tile.scope<local>>
+    tile.copy (%x[%c0, %c0] [%c4, %c64] : memref<4x64xf32, #ub>, %A[%row, %c0] [%c4, %c64] : memref<1280x64xf32, #global>)
+    %read = tile.load %v[] : memref<i32, #tile.scope<local>> -> i32
+    %end = arith.index_cast %read : i32 to index
+    %left = arith.subi %end, %row : index
+    %least = arith.minsi %c4, %left : index
+    %head = arith.maxsi %least, %c0 : index
+    tile.elementwise <neg> (%x[%c0, %c0] [%head, %c64] : memref<4x64xf32, #ub>, %x[%c0, %c0] [%head, %c64] : memref<4x64xf32, #ub>)
     tile.copy (%C[%row, %c0] [%c4, %c64] : memref<1280x64xf32, #global>, %x[%c0, %c0] [%c4, %c64] : memref<4x64xf32, #ub>)
   }
   return

@@ -5,6 +5,9 @@
 // RUN: tilewright-run %s --function wide --set 3=5 > %t.before
 // RUN: tilewright-opt %s --tile-vectorize-parallel 2>/dev/null | tilewright-run --function wide --set 3=5 > %t.after
 // RUN: diff %t.before %t.after
+// RUN: tilewright-run %s --function bytes > %t.before
+// RUN: tilewright-opt %s --tile-vectorize-parallel 2>/dev/null | tilewright-run --function bytes > %t.after
+// RUN: diff %t.before %t.after
 
 // Choices and comparisons of loop variables in 32 bits, where that is the same.
 
@@ -46,6 +49,20 @@ func.func @narrow(%x: memref<16x24xf32, #g> {tile.name = "x"}, %idx: memref<16xi
       %10 = arith.index_cast %9 : index to i32
       tile.store %10, %o[%i, %j] : i32, memref<16x24xi32, #s>
     }
+    // A choice between a loop variable and an element, which is read as it is.
+    // CHECK-NOT: memref<16x24xi64
+    // CHECK: tile.elementwise <select> ({{.*}}memref<16x24xi32
+    // CHECK-NOT: memref<16x24xi64
+    // CHECK: tile.copy
+    tile.parallel (%i, %j) in (%c16, %c24) {
+      %0 = tile.load %a[%i, %j] : memref<16x24xf32, #s> -> f32
+      %1 = arith.cmpf ogt, %0, %zero : f32
+      %2 = tile.load %o[%i, %j] : memref<16x24xi32, #s> -> i32
+      %3 = arith.index_cast %2 : i32 to index
+      %4 = arith.select %1, %j, %3 : index
+      %5 = arith.index_cast %4 : index to i32
+      tile.store %5, %o[%i, %j] : i32, memref<16x24xi32, #s>
+    }
     tile.copy (%out[%c0, %c0] [%c16, %c24] : memref<16x24xi32, #g>, %o[%c0, %c0] [%c16, %c24] : memref<16x24xi32, #s>)
   }
   return
@@ -74,6 +91,56 @@ func.func @wide(%x: memref<16x24xf32, #g> {tile.name = "x"}, %idx: memref<16xi32
       tile.store %4, %o[%i] : i32, memref<16xi32, #s>
     }
     tile.copy (%out[%c0, %c0] [%c1, %c16] : memref<16x24xi32, #g>, %o[%c0] [%c16] : memref<16xi32, #s>)
+  }
+  return
+}
+
+// Bytes that are computed with as numbers of 32 bits and stored as bytes: 16 bits are enough where only low bits
+// count, and before a shift to the right where the number has no more.
+// CHECK-LABEL: func.func @bytes
+// CHECK: tile.copy
+// CHECK-NOT: memref<16x24xi32
+// CHECK: tile.elementwise <cast> ({{.*}}memref<16x24xi16{{.*}}memref<16x24xui8
+// CHECK: tile.elementwise <shr> ({{.*}}memref<16x24xi16
+// CHECK: tile.elementwise <mul> ({{.*}}memref<16x24xi16
+// CHECK-NOT: memref<16x24xi32
+// CHECK: tile.elementwise <cast> ({{.*}}memref<16x24xi8{{.*}}memref<16x24xi16
+// A product of bytes may have more.
+// CHECK: tile.elementwise <shr> ({{.*}}memref<16x24xi32
+func.func @bytes(%x: memref<16x24xui8, #g> {tile.name = "x"}, %out: memref<16x24xi8, #g> {tile.name = "out"},
+                 %high: memref<16x24xi8, #g> {tile.name = "high"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %c24 = arith.constant 24 : index
+  %4 = arith.constant 4 : i32
+  %8 = arith.constant 8 : i32
+  %13 = arith.constant 13 : i32
+  tile.launch (%bx) in (%c1) {
+    %a = tile.alloc "a" : memref<16x24xui8, #s>
+    %o = tile.alloc "o" : memref<16x24xi8, #s>
+    %h = tile.alloc "h" : memref<16x24xi8, #s>
+    tile.copy (%a[%c0, %c0] [%c16, %c24] : memref<16x24xui8, #s>, %x[%c0, %c0] [%c16, %c24] : memref<16x24xui8, #g>)
+    tile.parallel (%i, %j) in (%c16, %c24) {
+      %v = tile.load %a[%i, %j] : memref<16x24xui8, #s> -> i8
+      %w = arith.extui %v : i8 to i32
+      %s = arith.shrsi %w, %4 : i32
+      %t = arith.xori %s, %8 : i32
+      %u = arith.subi %t, %8 : i32
+      %m = arith.muli %u, %13 : i32
+      %r = arith.trunci %m : i32 to i8
+      tile.store %r, %o[%i, %j] : i8, memref<16x24xi8, #s>
+    }
+    tile.parallel (%i, %j) in (%c16, %c24) {
+      %v = tile.load %a[%i, %j] : memref<16x24xui8, #s> -> i8
+      %w = arith.extui %v : i8 to i32
+      %m = arith.muli %w, %w : i32
+      %s = arith.shrsi %m, %8 : i32
+      %r = arith.trunci %s : i32 to i8
+      tile.store %r, %h[%i, %j] : i8, memref<16x24xi8, #s>
+    }
+    tile.copy (%out[%c0, %c0] [%c16, %c24] : memref<16x24xi8, #g>, %o[%c0, %c0] [%c16, %c24] : memref<16x24xi8, #s>)
+    tile.copy (%high[%c0, %c0] [%c16, %c24] : memref<16x24xi8, #g>, %h[%c0, %c0] [%c16, %c24] : memref<16x24xi8, #s>)
   }
   return
 }

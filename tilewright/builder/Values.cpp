@@ -445,6 +445,56 @@ static void addScaled(LinearForm &form, const LinearForm &other, int64_t factor)
     addTerm(form, atom, factor * by);
 }
 
+/// True if `op`, or an op inside it, may write elements of `buffer`.
+static bool mayWrite(Operation *op, mlir::Value buffer) {
+  return op
+      ->walk([&](AccessInterface access) {
+        for (unsigned index = 0; index < access.getNumBoxes(); ++index)
+          if (writes(access.getAccessKind(index)) && access.getBox(index).buffer == buffer)
+            return WalkResult::interrupt();
+        return WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// The earliest load of the block that reads what `load` reads: the same element, not written in
+/// between.
+static tile::LoadOp firstOfSame(tile::LoadOp load) {
+  mlir::Value buffer = load.getBuffer();
+  auto isView = [](Operation *op) { return isa_and_nonnull<tile::ViewOp>(op); };
+  if (isView(buffer.getDefiningOp()) || llvm::any_of(buffer.getUsers(), isView))
+    return load; // written under other names
+  auto isSame = [](mlir::Value a, mlir::Value b) {
+    auto known = constantOf(a);
+    return a == b || (known && known == constantOf(b));
+  };
+  tile::LoadOp first = load;
+  for (Operation *op = load->getPrevNode(); op; op = op->getPrevNode()) {
+    if (auto other = dyn_cast<tile::LoadOp>(op);
+        other && other.getBuffer() == buffer &&
+        llvm::all_of_zip(other.getIndices(), load.getIndices(), isSame))
+      first = other;
+    else if (mayWrite(op, buffer))
+      break;
+  }
+  return first;
+}
+
+/// The value that stands for `value` in linear forms: two reads of one variable are one number.
+static mlir::Value atomOf(mlir::Value value) {
+  Operation *op = value.getDefiningOp();
+  if (auto load = dyn_cast_or_null<tile::LoadOp>(op))
+    return firstOfSame(load);
+  if (!isa_and_nonnull<arith::IndexCastOp>(op))
+    return value;
+  mlir::Value atom = atomOf(op->getOperand(0));
+  for (Operation *user : atom.getUsers())
+    if (isa<arith::IndexCastOp>(user) && user->getResult(0).getType() == value.getType() &&
+        user->getBlock() == op->getBlock() && user->isBeforeInBlock(op))
+      return user->getResult(0);
+  return value;
+}
+
 static LinearForm linearOf(mlir::Value value, int depth) {
   LinearForm form;
   if (auto constant = constantOf(value)) {
@@ -468,7 +518,7 @@ static LinearForm linearOf(mlir::Value value, int depth) {
       return form;
     }
   }
-  addTerm(form, value.getAsOpaquePointer(), 1);
+  addTerm(form, atomOf(value).getAsOpaquePointer(), 1);
   return form;
 }
 

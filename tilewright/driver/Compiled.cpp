@@ -58,9 +58,9 @@ void describe(Archive &archive, T &value) {
 template <class Archive, class T>
   requires Described<T, Compiled>
 void describe(Archive &archive, T &value) {
-  auto &[forceSplitRows, parts, lateStages, fusedTurns, legal, npuText, launches, operands,
+  auto &[forceSplitRows, parts, strip, lateStages, fusedTurns, legal, npuText, launches, operands,
          remarks] = value;
-  archive(forceSplitRows, parts, lateStages, fusedTurns, legal, npuText, launches, operands,
+  archive(forceSplitRows, parts, strip, lateStages, fusedTurns, legal, npuText, launches, operands,
           remarks);
 }
 

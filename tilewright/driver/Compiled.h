@@ -23,6 +23,7 @@ struct LaunchOperand {
 struct Compiled {
   bool forceSplitRows = false; ///< see passes::PipelineOptions
   int64_t parts = 0;           ///< likewise
+  int64_t strip = 0;           ///< likewise
   bool lateStages = true;      ///< likewise
   bool fusedTurns = true;      ///< likewise
   bool legal = true;           ///< likewise

@@ -135,6 +135,11 @@ static std::vector<passes::PipelineOptions> waysToFit(ModuleOp module,
       add(/*keepSlots=*/false, parts);
   if (hasProducts && options.has("fuse-turns"))
     add(/*keepSlots=*/false, 0).fusedTurns = false;
+  // Values between the statements of a row that cannot be cut.
+  constexpr int64_t kStrips[] = {4096, 1024};
+  if (hasOthers)
+    for (int64_t strip : kStrips)
+      add(/*keepSlots=*/false, 0).strip = strip;
   bool canSkew = hasProducts && options.has("pipeline") && options.has("skew");
   auto addPlain = [&]() -> passes::PipelineOptions & {
     passes::PipelineOptions &way = add(/*keepSlots=*/false, 0);
@@ -167,6 +172,7 @@ bool Kernel::Impl::build(DiagnosticCollector &collector) {
   }
   forceSplitRows = pipeline.forceSplitRows;
   parts = pipeline.parts;
+  strip = pipeline.strip;
   lateStages = pipeline.lateStages;
   fusedTurns = pipeline.fusedTurns;
   legal = pipeline.legal;
@@ -247,6 +253,7 @@ bool Kernel::Impl::buildOrLoad(const std::string &chipText, DiagnosticCollector 
       static_cast<Compiled &>(*this) = std::move(kept);
       pipeline.forceSplitRows = forceSplitRows;
       pipeline.parts = parts;
+      pipeline.strip = strip;
       pipeline.lateStages = lateStages;
       pipeline.fusedTurns = fusedTurns;
       pipeline.legal = legal;

@@ -54,14 +54,19 @@ def TileVectorizeParallel : Pass<"tile-vectorize-parallel", "::mlir::func::FuncO
     Needs: a function in the tile dialect.
     Guarantees: no `tile.parallel` is left; the interpreter's result is the same, bit for bit. What has no whole-tile form
     becomes a nest of scalar loops, with a remark that begins with `[tile-vectorize-parallel] fallback:` and names what
-    stood in the way.
-    Leaves alone: everything outside `tile.parallel`, but for temporaries at the top of launch bodies.
+    stood in the way. Serial loops over elements whose turns are independent are treated alike: each element is written, and
+    read where it is written, by one turn.
+    Leaves alone: everything else outside `tile.parallel`, but for temporaries at the top of launch bodies; launches that
+    their author divides or orders.
 
     Example: test/passes/tile-vectorize-parallel.mlir.
   }];
   let dependentDialects = ["::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect"];
-  let options = [Option<"plain", "plain", "bool", "false", "scalar loops for everything">];
+  let options = [
+    Option<"plain", "plain", "bool", "false", "scalar loops for everything">,
+    Option<"strip", "strip", "int64_t", "0", "loops over more lanes whose lanes are independent go in pieces of so many, with temporaries of that size; 0: none">
+  ];
 }
 
 def TileForwardScalars : Pass<"tile-forward-scalars", "::mlir::func::FuncOp"> {

@@ -41,9 +41,10 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
     onFunctions("tile-fold-exponents", [] { return createTileFoldExponents(); });
   if (!options.strict)
     onFunctions("tile-expand-functions", [] { return createTileExpandFunctions(); });
-  onFunctions("tile-vectorize-parallel", [plain = !options.has("vectorize")] {
-    return createTileVectorizeParallel(TileVectorizeParallelOptions{plain});
-  });
+  onFunctions("tile-vectorize-parallel",
+              [plain = !options.has("vectorize"), strip = options.strip] {
+                return createTileVectorizeParallel(TileVectorizeParallelOptions{plain, strip});
+              });
   onFunctions("tile-forward-scalars", [] { return createTileForwardScalars(); });
   onFunctions("tile-widen-products", [chip = options.chip] {
     return createTileWidenProducts(TileWidenProductsOptions{chip});

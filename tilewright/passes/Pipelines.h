@@ -22,6 +22,7 @@ struct PipelineOptions {
   /// Blocks of kernels without cube work are cut into this many, row by row. 0: as many as there
   /// are idle cores.
   int64_t parts = 0;
+  int64_t strip = 0;      ///< lanes that element-wise statements work on at a time; 0: all
   bool keepSlots = false; ///< fail rather than take the second slot from a tile in UB
   bool lateStages = true; ///< false: what tile-skew-stages keeps for late stages does not fit
   bool fusedTurns = true; ///< false: the tiles of tile-fuse-turns do not fit

@@ -50,6 +50,11 @@ std::optional<Bounds> rangeBeforeWrap(Value value, unsigned depth) {
   auto operand = [&](unsigned index) { return rangeOf(op->getOperand(index), depth - 1); };
   if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
     return operand(0);
+  if (isa<arith::ExtUIOp>(op)) {
+    auto width = op->getOperand(0).getType().getIntOrFloatBitWidth();
+    auto range = operand(0);
+    return range && range->low >= 0 ? range : Bounds{0, (int64_t(1) << width) - 1};
+  }
   if (isa<memref::DimOp, tile::SymbolOp>(op))
     return Bounds{0, kFar};
   if (isa<tile::SubCoreIdOp>(op))
@@ -63,8 +68,13 @@ std::optional<Bounds> rangeBeforeWrap(Value value, unsigned depth) {
   if (op->getNumOperands() != 2 || op->getNumResults() != 1)
     return std::nullopt;
   auto a = operand(0), b = operand(1);
+  if (isa<arith::AndIOp>(op) && ((a && a->low >= 0) || (b && b->low >= 0)))
+    return Bounds{0,
+                  std::min(a && a->low >= 0 ? a->high : kFar, b && b->low >= 0 ? b->high : kFar)};
   if (!a || !b)
     return std::nullopt;
+  if (isa<arith::ShRSIOp>(op) && b->low == b->high && b->low >= 0 && b->low < 32)
+    return Bounds{a->low >> b->low, a->high >> b->low};
   if (isa<arith::MinSIOp>(op))
     return Bounds{std::min(a->low, b->low), std::min(a->high, b->high)};
   if (isa<arith::MaxSIOp>(op))

@@ -21,14 +21,60 @@ std::optional<int64_t> passes::blocksWhenMerged(LaunchOp launch, unsigned extent
   return blocks;
 }
 
-llvm::SetVector<Value> passes::tilesThatDiffer(LaunchOp launch, Value number) {
+llvm::DenseMap<Value, int64_t> passes::readsThatAgree(LaunchOp launch, Value number) {
+  llvm::DenseSet<Value> written;
+  llvm::DenseMap<Value, SmallVector<StoreOp>> stores; // of variables
+  SmallVector<LoadOp> loads;
+  launch.getBody().walk([&](AccessInterface op) {
+    if (auto load = dyn_cast<LoadOp>(op.getOperation()))
+      loads.push_back(load);
+    if (auto store = dyn_cast<StoreOp>(op.getOperation()))
+      stores[store.getBuffer()].push_back(store);
+    for (unsigned box = 0; box < op.getNumBoxes(); ++box)
+      if (writes(op.getAccessKind(box)))
+        written.insert(op.getBox(box).buffer);
+  });
+  llvm::DenseMap<Value, int64_t> agreeing;
+  auto isFixed = [&](ValueRange values) {
+    return llvm::all_of(values, [&](Value value) {
+      return factorIn(value, number, launch.getBody(), agreeing) == 0;
+    });
+  };
+  // Stored by all blocks alike: the value, and whether it is stored.
+  auto isAgreed = [&](StoreOp store) {
+    for (Operation *op = store->getParentOp(); op != launch; op = op->getParentOp())
+      if (!isa<scf::ForOp, scf::IfOp>(op) || !isFixed(op->getOperands()))
+        return false;
+    return isFixed(store.getValue());
+  };
+  auto isSame = [&](LoadOp load) {
+    Value buffer = load.getBuffer();
+    if (scopeOf(buffer) == Scope::Local)
+      return llvm::all_of(stores[buffer], isAgreed);
+    return scopeOf(buffer) == Scope::Global && !written.contains(buffer) &&
+           isFixed(load.getIndices());
+  };
+  for (LoadOp load : loads)
+    agreeing[load] = 0;
+  while (true) {
+    LoadOp *other =
+        llvm::find_if(loads, [&](LoadOp load) { return agreeing.contains(load) && !isSame(load); });
+    if (other == loads.end())
+      return agreeing;
+    agreeing.erase(*other);
+  }
+}
+
+llvm::SetVector<Value> passes::tilesThatDiffer(LaunchOp launch, Value number,
+                                               const llvm::DenseMap<Value, int64_t> &agreeing) {
   llvm::SetVector<Value> tiles;
   for (size_t known = ~size_t(0); known != tiles.size();) {
     known = tiles.size();
     launch.getBody().walk([&](AccessInterface op) {
       bool differs = !llvm::all_of(op->getOperands(), [&](Value value) {
-        return isa<MemRefType>(value.getType()) ? !tiles.contains(value)
-                                                : areFixed(value, number, launch.getBody());
+        return isa<MemRefType>(value.getType())
+                   ? !tiles.contains(value)
+                   : factorIn(value, number, launch.getBody(), agreeing) == 0;
       });
       for (unsigned box = 0; differs && box < op.getNumBoxes(); ++box)
         if (Value target = op.getBox(box).buffer;
@@ -44,6 +90,34 @@ bool RowGrowth::takesAll(const Box &box, unsigned dim) const {
          constantOf(box.sizes[dim]) == cast<MemRefType>(box.buffer.getType()).getDimSize(dim);
 }
 
+/// The size of a box along `dim` where that is the part of the tile's rows in front of an end that
+/// lies elsewhere for each block: max(min(rows, end - number * rows), 0). Null otherwise.
+Value RowGrowth::headOf(const Box &box, unsigned dim) const {
+  if (box.isWhole() || constantOf(box.offsets[dim]) != 0)
+    return {};
+  int64_t rows = cast<MemRefType>(box.buffer.getType()).getDimSize(dim);
+  auto above = box.sizes[dim].getDefiningOp<arith::MaxSIOp>();
+  auto below = above ? above.getLhs().getDefiningOp<arith::MinSIOp>() : arith::MinSIOp();
+  if (!below || constantOf(above.getRhs()) != 0 || constantOf(below.getLhs()) != rows ||
+      factorOf(below.getRhs()) != -rows)
+    return {};
+  return box.sizes[dim];
+}
+
+/// The size of such a part of a tile with `count` times the rows: the parts of its blocks follow
+/// each other without a gap, since only the last one that is not empty may be shorter.
+Value RowGrowth::longer(Value head, int64_t count) {
+  if (Value known = longerHeads.lookup(head))
+    return known;
+  auto above = head.getDefiningOp<arith::MaxSIOp>();
+  auto below = above.getLhs().getDefiningOp<arith::MinSIOp>();
+  OpBuilder builder(above);
+  Location loc = above.getLoc();
+  Value rows = builder.create<arith::ConstantIndexOp>(loc, *constantOf(below.getLhs()) * count);
+  Value least = builder.create<arith::MinSIOp>(loc, rows, below.getRhs());
+  return longerHeads[head] = builder.create<arith::MaxSIOp>(loc, least, above.getRhs());
+}
+
 /// Copies whose part of a tensor follows that of the block before without a gap.
 bool RowGrowth::matchMoves() {
   bool fine = true;
@@ -53,7 +127,7 @@ bool RowGrowth::matchMoves() {
       if (scopeOf(tensor.buffer) != Scope::Global)
         continue;
       for (unsigned dim = 0; dim < tensor.offsets.size(); ++dim) {
-        std::optional<int64_t> move = factorIn(tensor.offsets[dim], number, launch.getBody());
+        std::optional<int64_t> move = factorOf(tensor.offsets[dim]);
         if (move == 0)
           continue;
         auto map = matchDims(tensor, tile);
@@ -135,7 +209,7 @@ bool RowGrowth::propagate(AccessInterface op, bool &changed) {
       continue;
     unsigned dim = known->second;
     auto places = linked(op, {box, dim});
-    if (!places || !takesAll(op.getBox(box), dim))
+    if (!places || (!takesAll(op.getBox(box), dim) && !headOf(op.getBox(box), dim)))
       return false;
     for (auto [other, otherDim] : *places) {
       Value tile = op.getBox(other).buffer;
@@ -163,13 +237,21 @@ bool RowGrowth::matchOp(Operation *op) {
   auto access = dyn_cast<AccessInterface>(op);
   if (!access)
     return isa<AllocOp>(op) || op->hasTrait<OpTrait::IsTerminator>() || isPure(op);
+  if (auto load = dyn_cast<LoadOp>(op))
+    return agreeing.contains(load);
+  if (auto store = dyn_cast<StoreOp>(op))
+    return scopeOf(store.getBuffer()) == Scope::Local && !tiles.contains(store.getBuffer());
   if (!isa<CopyOp, FillOp, ElementwiseOp, ReduceOp, IotaOp, GemmOp>(op))
     return false;
   unsigned grown = 0;
   for (unsigned index = 0; index < access.getNumBoxes(); ++index) {
     Box box = access.getBox(index);
     bool isTensor = scopeOf(box.buffer) == Scope::Global;
-    if (!areFixed(box.sizes) || (!isTensor && !areFixed(box.offsets)))
+    for (unsigned dim = 0; dim < box.sizes.size(); ++dim)
+      if (!areFixed(box.sizes[dim]) && (isTensor || !rows.contains(box.buffer) ||
+                                        rows.lookup(box.buffer) != dim || !headOf(box, dim)))
+        return false;
+    if (!isTensor && !areFixed(box.offsets))
       return false;
     // What differs has rows; what has rows differs, or it would have to be repeated.
     if (!isTensor && tiles.contains(box.buffer) != rows.contains(box.buffer))
@@ -197,14 +279,15 @@ bool RowGrowth::matchOp(Operation *op) {
       return areFixed(iota.getStart());
     unsigned dim = rows.lookup(target);
     auto step = constantOf(iota.getSteps()[dim]);
-    auto move = factorIn(iota.getStart(), number, launch.getBody());
+    auto move = factorOf(iota.getStart());
     return step && move && *move == *step * rowsOf(target);
   }
   return true;
 }
 
 bool RowGrowth::match() {
-  tiles = tilesThatDiffer(launch, number);
+  agreeing = readsThatAgree(launch, number);
+  tiles = tilesThatDiffer(launch, number, agreeing);
   if (!matchMoves())
     return false;
   for (bool changed = true; changed;) {
@@ -234,8 +317,10 @@ void RowGrowth::apply(int64_t count) {
       else if (auto *found = moving.find(op); found != moving.end() && found->second.first == index)
         dim = found->second.second;
       if (dim) {
+        auto size = constantOf(extents[*dim]);
         extents[*dim] =
-            builder.create<arith::ConstantIndexOp>(op.getLoc(), *constantOf(extents[*dim]) * count);
+            size ? builder.create<arith::ConstantIndexOp>(op.getLoc(), *size * count).getResult()
+                 : longer(extents[*dim], count);
         isLarger = true;
       }
       llvm::append_range(offsets, box.offsets);

@@ -12,8 +12,14 @@ namespace tilewright::passes {
 /// run-time grid, and where blocks would be left over.
 std::optional<int64_t> blocksWhenMerged(tile::LaunchOp launch, unsigned extent, int64_t count);
 
-/// Tiles that blocks with other numbers fill differently, and what is made of them.
-llvm::SetVector<mlir::Value> tilesThatDiffer(tile::LaunchOp launch, mlir::Value number);
+/// Scalars that each block reads the same, whatever its number: of tensors that the launch does not
+/// write, and of variables that hold such numbers only. The factor of each is 0.
+llvm::DenseMap<mlir::Value, int64_t> readsThatAgree(tile::LaunchOp launch, mlir::Value number);
+
+/// Tiles that blocks with other numbers fill differently, and what is made of them; `agreeing`: as
+/// from readsThatAgree.
+llvm::SetVector<mlir::Value> tilesThatDiffer(tile::LaunchOp launch, mlir::Value number,
+                                             const llvm::DenseMap<mlir::Value, int64_t> &agreeing);
 
 /// Gives the blocks of a launch more rows: neighbours along one extent of the grid do the same with
 /// parts of tensors that follow each other, so that one block with larger tiles does the work of
@@ -40,8 +46,13 @@ private:
   using Place = std::pair<unsigned, unsigned>;
 
   bool areFixed(mlir::ValueRange values) const {
-    return passes::areFixed(values, number, launch.getBody());
+    return llvm::all_of(values, [&](mlir::Value value) { return factorOf(value) == 0; });
   }
+  std::optional<int64_t> factorOf(mlir::Value value) const {
+    return factorIn(value, number, launch.getBody(), agreeing);
+  }
+  mlir::Value headOf(const Box &box, unsigned dim) const;
+  mlir::Value longer(mlir::Value head, int64_t count);
   bool matchMoves();
   bool propagate(AccessInterface op, bool &changed);
   bool matchOp(mlir::Operation *op);
@@ -51,10 +62,12 @@ private:
 
   mutable tile::LaunchOp launch;
   unsigned extent;
-  mlir::Value number;                               ///< of the block
-  llvm::SetVector<mlir::Value> tiles;               ///< that differ between neighbours
-  llvm::DenseMap<mlir::Value, unsigned> rows;       ///< their dimension that grows
-  llvm::MapVector<mlir::Operation *, Place> moving; ///< copy -> dimension of its tensor
+  mlir::Value number;                                   ///< of the block
+  llvm::DenseMap<mlir::Value, int64_t> agreeing;        ///< as from readsThatAgree
+  llvm::SetVector<mlir::Value> tiles;                   ///< that differ between neighbours
+  llvm::DenseMap<mlir::Value, unsigned> rows;           ///< their dimension that grows
+  llvm::MapVector<mlir::Operation *, Place> moving;     ///< copy -> dimension of its tensor
+  llvm::DenseMap<mlir::Value, mlir::Value> longerHeads; ///< size of a head -> of a larger tile
 };
 
 } // namespace tilewright::passes

@@ -190,7 +190,7 @@ bool Batcher::matchOp(Operation *op) {
 }
 
 bool Batcher::match() {
-  tiles = tilesThatDiffer(launch, number);
+  tiles = tilesThatDiffer(launch, number, llvm::DenseMap<Value, int64_t>());
   WalkResult result = launch.getBody().walk(
       [&](Operation *op) { return matchOp(op) ? WalkResult::advance() : WalkResult::interrupt(); });
   return !result.wasInterrupted() && !moving.empty();

@@ -21,9 +21,11 @@ namespace {
 using namespace vectorize;
 
 /// A loop whose extents have no constant bound, or a big one between global tensors only, becomes a
-/// loop over pieces. Returns the piece. Lanes keep their order: inner dimensions are split last.
-tile::ParallelOp splitIntoPieces(tile::ParallelOp root) {
-  constexpr int64_t kPiece = 4096, kBig = 4 * kPiece; // lanes
+/// loop over pieces; so does one over more lanes than `strip`, if that is not 0. Returns the piece.
+/// Lanes keep their order: inner dimensions are split last.
+tile::ParallelOp splitIntoPieces(tile::ParallelOp root, int64_t strip) {
+  const int64_t atOnce = strip ? strip : 4096; // lanes
+  const int64_t big = strip ? strip : 4 * atOnce;
   bool onlyGlobal = true;
   root.walk([&](AccessInterface access) {
     for (unsigned index = 0; index < access.getNumBoxes(); ++index)
@@ -36,14 +38,13 @@ tile::ParallelOp splitIntoPieces(tile::ParallelOp root) {
     if (byTiles && (!bound || *byTiles < *bound))
       bound = byTiles;
     bounds.push_back(bound);
-    lanes =
-        std::min<int64_t>(lanes * std::clamp<int64_t>(bound.value_or(1), 1, kBig + 1), kBig + 1);
+    lanes = std::min<int64_t>(lanes * std::clamp<int64_t>(bound.value_or(1), 1, big + 1), big + 1);
   }
-  bool isBig = onlyGlobal && lanes > kBig;
+  bool isBig = (onlyGlobal || strip) && lanes > big;
   // Lanes of a piece along each dimension; 0: all.
   SmallVector<int64_t> pieces(bounds.size(), 0);
   SmallVector<Value> ivs;
-  int64_t budget = kPiece;
+  int64_t budget = atOnce;
   for (unsigned dim = bounds.size(); dim-- > 0;) {
     int64_t bound = std::max<int64_t>(bounds[dim].value_or(0), 1);
     bool splits = !bounds[dim] || (isBig && bound > budget);
@@ -91,6 +92,8 @@ struct TileVectorizeParallelPass : impl::TileVectorizeParallelBase<TileVectorize
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     function.walk(remarkDeclared);
+    if (!plain)
+      parallelizeSerialLoops(function);
     SmallVector<tile::ParallelOp> roots;
     function.walk<WalkOrder::PreOrder>([&](tile::ParallelOp op) {
       roots.push_back(op);
@@ -105,7 +108,7 @@ struct TileVectorizeParallelPass : impl::TileVectorizeParallelBase<TileVectorize
       parallelizeLoops(root);
       DominanceInfo dominance(root);
       eliminateCommonSubExpressions(rewriter, dominance, root);
-      root = splitIntoPieces(root);
+      root = splitIntoPieces(root, strip);
       auto launch = root->getParentOfType<tile::LaunchOp>();
       Block *top = launch ? &launch.getBody().front() : &function.getBody().front();
       if (launches.empty() || launches.back()->top != top)

@@ -98,6 +98,9 @@ void narrowIndices(tile::ParallelOp op);
 /// Loops whose turns have nothing to do with each other become loops over lanes.
 void parallelizeLoops(tile::ParallelOp op);
 
+/// The same for loops of a launch that its author wrote element by element.
+void parallelizeSerialLoops(mlir::func::FuncOp function);
+
 /// True if what is written inside `region` is read by the same lane only, as far as the lanes along
 /// `ivs` go.
 bool isLaneLocal(mlir::Region &region, llvm::ArrayRef<mlir::Value> ivs);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Before a tile.parallel is vectorised: choices and comparisons of loop variables, which have 64
-// bits, are made in 32 bits where that gives the same result. The vector unit has 64-bit elements
-// only as pairs of instructions for single elements.
+// bits, are made in 32 bits where that gives the same result, and integers of which only low bits
+// are kept in 16. The vector unit has 64-bit elements only as pairs of instructions for single
+// elements.
 
 #include "tilewright/passes/Ranges.h"
 #include "tilewright/passes/Vectorize.h"
@@ -32,6 +33,8 @@ Value extendedFrom(Value value) {
 
 /// A wide value in fewer bits.
 Value narrowed(OpBuilder &builder, Location loc, Value value, Type type) {
+  if (Value input = extendedFrom(value); input && input.getType() == type)
+    return input;
   if (value.getType().isIndex())
     return builder.createOrFold<arith::IndexCastOp>(loc, type, value);
   return builder.createOrFold<arith::TruncIOp>(loc, type, value);
@@ -89,6 +92,93 @@ void narrowComparison(arith::CmpIOp op) {
   op.erase();
 }
 
+/// Integers of 32 bits of which only the low ones are kept, in 16 bits: of those a vector
+/// instruction works on twice as many.
+class Halves {
+public:
+  explicit Halves(arith::TruncIOp cast) : builder(cast), cast(cast) {}
+
+  /// Rewrites what leads to the cast if all of it can have 16 bits.
+  void run() {
+    Type type = cast.getType();
+    if (!cast.getIn().getType().isInteger(32) || type.getIntOrFloatBitWidth() > 16 ||
+        type.isInteger(1) || !isLow(cast.getIn()))
+      return;
+    Value low = made(cast.getIn());
+    if (type != low.getType())
+      low = builder.create<arith::TruncIOp>(cast.getLoc(), type, low);
+    cast.replaceAllUsesWith(low);
+    cast.erase();
+  }
+
+private:
+  static bool isBitwise(Operation *op) {
+    return isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::AndIOp, arith::OrIOp,
+                           arith::XOrIOp>(op);
+  }
+  static bool isExtension(Operation *op) {
+    return isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(op) &&
+           !op->getOperand(0).getType().isInteger(1) &&
+           op->getOperand(0).getType().getIntOrFloatBitWidth() <= 16;
+  }
+  /// The number of bits that a shift moves by, if that is less than 16.
+  static std::optional<int64_t> shiftOf(Operation *op) {
+    auto by = tile::constantOf(op->getOperand(1));
+    return by && *by >= 0 && *by < 16 ? by : std::nullopt;
+  }
+
+  /// True if the low 16 bits of `value` follow from 16 bits of what it is computed from.
+  bool isLow(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (tile::constantOf(value) || isExtension(op))
+      return true;
+    if (isBitwise(op))
+      return isLow(op->getOperand(0)) && isLow(op->getOperand(1));
+    if (isa_and_nonnull<arith::ShLIOp>(op))
+      return shiftOf(op) && isLow(op->getOperand(0));
+    // To the right go bits from above: a number that has no more than 16.
+    if (!isa_and_nonnull<arith::ShRSIOp, arith::ShRUIOp>(op) || !shiftOf(op))
+      return false;
+    auto range = rangeOf(op->getOperand(0));
+    using Limits = std::numeric_limits<int16_t>;
+    int64_t least = isa<arith::ShRSIOp>(op) ? Limits::min() : 0;
+    return range && range->low >= least && range->high <= Limits::max() && isLow(op->getOperand(0));
+  }
+
+  Value made(Value value) {
+    if (Value low = known.lookup(value))
+      return low;
+    Type type = builder.getIntegerType(16);
+    Location loc = value.getLoc();
+    Operation *op = value.getDefiningOp();
+    OpBuilder::InsertionGuard guard(builder);
+    if (auto constant = tile::constantOf(value)) {
+      builder.setInsertionPointAfterValue(value);
+      return known[value] =
+                 builder.create<arith::ConstantIntOp>(loc, static_cast<int16_t>(*constant), 16);
+    }
+    builder.setInsertionPoint(op);
+    if (isExtension(op)) {
+      Value input = op->getOperand(0);
+      if (input.getType() != type)
+        input = isa<arith::ExtSIOp>(op)
+                    ? builder.create<arith::ExtSIOp>(loc, type, input).getResult()
+                    : builder.create<arith::ExtUIOp>(loc, type, input).getResult();
+      return known[value] = input;
+    }
+    IRMapping operands;
+    for (Value operand : op->getOperands())
+      operands.map(operand, made(operand));
+    Operation *half = builder.clone(*op, operands);
+    half->getResult(0).setType(type);
+    return known[value] = half->getResult(0);
+  }
+
+  OpBuilder builder;
+  arith::TruncIOp cast;
+  llvm::DenseMap<Value, Value> known;
+};
+
 } // namespace
 
 void narrowIndices(tile::ParallelOp root) {
@@ -104,6 +194,10 @@ void narrowIndices(tile::ParallelOp root) {
     narrowChoice(casts.pop_back_val(), casts);
   for (arith::CmpIOp compare : comparisons)
     narrowComparison(compare);
+  SmallVector<arith::TruncIOp> truncations;
+  root.walk([&](arith::TruncIOp op) { truncations.push_back(op); });
+  for (arith::TruncIOp op : truncations)
+    Halves(op).run();
 }
 
 } // namespace tilewright::passes::vectorize

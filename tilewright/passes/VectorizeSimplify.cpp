@@ -6,7 +6,6 @@
 #include "tilewright/passes/Ranges.h"
 #include "tilewright/passes/Vectorize.h"
 
-#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -426,112 +425,6 @@ void simplifyBranches(tile::ParallelOp root, llvm::function_ref<bool(Value)> var
       result = builder.create<arith::OrIOp>(loc, isTrue, isFalse);
     op.replaceAllUsesWith(result);
     op.erase();
-  }
-}
-
-//===-- Independent lanes ---------------------------------------------------------------------===//
-
-namespace {
-
-/// True if `index` is `iv`, or `iv` plus something from outside the region.
-bool isDirect(Value index, Value iv, Region &region) {
-  auto isOuter = [&](Value value) {
-    return !region.isAncestor(value.getParentRegion()) || tile::constantOf(value).has_value();
-  };
-  while (index != iv) {
-    Operation *op = index.getDefiningOp();
-    if (!op || isOuter(index))
-      return false;
-    if (isa<arith::IndexCastOp, arith::ExtSIOp>(op))
-      index = op->getOperand(0);
-    else if (!isa<arith::AddIOp>(op))
-      return false;
-    else if (isOuter(op->getOperand(1)))
-      index = op->getOperand(0);
-    else if (isOuter(op->getOperand(0)))
-      index = op->getOperand(1);
-    else
-      return false;
-  }
-  return true;
-}
-
-/// Equal values, or equal ways to compute them without effects.
-bool isSameIndex(Value a, Value b) {
-  if (a == b)
-    return true;
-  Operation *x = a.getDefiningOp(), *y = b.getDefiningOp();
-  return x && y && isMemoryEffectFree(x) && x->getNumRegions() == 0 &&
-         OperationEquivalence::isEquivalentTo(
-             x, y, [](Value p, Value q) { return success(isSameIndex(p, q)); }, nullptr,
-             OperationEquivalence::IgnoreLocations);
-}
-
-} // namespace
-
-bool isLaneLocal(Region &region, ArrayRef<Value> ivs) {
-  DenseMap<Value, SmallVector<Value>> written;
-  bool local = true;
-  auto check = [&](Value buffer, ValueRange indices, bool isWrite) {
-    local &= !buffer.getDefiningOp<ViewLikeOpInterface>(); // may be another name of the same memory
-    auto known = written.find(buffer);
-    if (known != written.end()) {
-      local &= llvm::all_of(llvm::zip(known->second, indices), [](auto pair) {
-        return isSameIndex(std::get<0>(pair), std::get<1>(pair));
-      });
-      return;
-    }
-    if (!isWrite)
-      return;
-    for (Value iv : ivs)
-      local &= llvm::any_of(indices, [&](Value index) { return isDirect(index, iv, region); });
-    written[buffer] = SmallVector<Value>(indices);
-  };
-  for (bool writing : {true, false})
-    region.walk([&](Operation *op) {
-      if (auto store = dyn_cast<tile::StoreOp>(op); store && writing)
-        check(store.getBuffer(), store.getIndices(), true);
-      else if (auto load = dyn_cast<tile::LoadOp>(op); load && !writing)
-        check(load.getBuffer(), load.getIndices(), false);
-      else if (isa<AccessInterface, tile::PrintOp, tile::AssertOp>(op) &&
-               !isa<tile::StoreOp, tile::LoadOp>(op))
-        local = false;
-    });
-  return local;
-}
-
-void parallelizeLoops(tile::ParallelOp root) {
-  SmallVector<scf::ForOp> loops;
-  root.walk([&](scf::ForOp op) { loops.push_back(op); });
-  for (scf::ForOp loop : loops) {
-    auto isOuter = [&](Value value) {
-      return !root->isAncestor(value.getParentRegion()->getParentOp());
-    };
-    auto lower = tile::constantOf(loop.getLowerBound()), step = tile::constantOf(loop.getStep());
-    Value upper = loop.getUpperBound();
-    auto bound = upperBound(upper);
-    if (loop.getNumResults() != 0 || !step || *step != 1 || !lower || *lower < 0 || !bound ||
-        *bound <= *lower || !(isOuter(upper) || tile::constantOf(upper)) ||
-        !isLaneLocal(loop.getRegion(), loop.getInductionVar()))
-      continue;
-    OpBuilder builder(loop);
-    Location loc = loop.getLoc();
-    Value extent = upper;
-    if (*lower != 0)
-      extent = builder.createOrFold<arith::SubIOp>(loc, upper, loop.getLowerBound());
-    if (!extent.getType().isIndex())
-      continue;
-    auto inner = builder.create<tile::ParallelOp>(loc, extent);
-    Block *body = &inner.getBody().emplaceBlock();
-    Value iv = body->addArgument(builder.getIndexType(), loc);
-    loop.getBody()->getTerminator()->erase();
-    body->getOperations().splice(body->end(), loop.getBody()->getOperations());
-    builder.setInsertionPointToStart(body);
-    if (*lower != 0)
-      iv = builder.create<arith::AddIOp>(loc, iv, loop.getLowerBound());
-    loop.getInductionVar().replaceAllUsesWith(iv);
-    tile::ParallelOp::ensureTerminator(inner.getBody(), builder, loc);
-    loop.erase();
   }
 }
 

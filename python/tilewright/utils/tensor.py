@@ -7,6 +7,9 @@ from typing import Any
 
 from ..arguments import plain_torch, torch_or_error
 
+#: Elements that a comparison looks at together.
+_PIECE = 1 << 20
+
 
 def map_torch_type(name: Any) -> Any:
     """The torch dtype of an element type."""
@@ -59,19 +62,36 @@ def torch_assert_close(
                 f"shapes differ: {base_name} {tuple(tensor_a.shape)}, {ref_name} "
                 f"{tuple(tensor_b.shape)}"
             )
-        left, right = tensor_a.detach().double(), tensor_b.detach().double()
-        wrong = ~torch.isclose(left, right, rtol=rtol, atol=atol, equal_nan=equal_nan)
-        count, total = int(wrong.sum()), wrong.numel()
+        left, right = tensor_a.detach().reshape(-1), tensor_b.detach().reshape(-1)
+        count, worst = _mismatches(torch, left, right, rtol=rtol, atol=atol, equal_nan=equal_nan)
+        total = left.numel()
         if count <= max_mismatched_ratio * total:
             return True
-        difference = (left - right).abs()
-        difference[~wrong] = -1
-        worst = int(torch.nan_to_num(difference, nan=torch.inf).argmax())
-        index = tuple(int(i) for i in torch.unravel_index(torch.tensor(worst), wrong.shape))
+        index = tuple(int(i) for i in torch.unravel_index(torch.tensor(worst), tensor_a.shape))
         raise AssertionError(
             f"{count} of {total} elements differ ({count / total:.2%}, allowed "
             f"{max_mismatched_ratio:.2%}); "
-            f"worst at {index}: {base_name} {left[index].item():g}, {ref_name} "
-            f"{right[index].item():g} "
+            f"worst at {index}: {base_name} {left[worst].item():g}, {ref_name} "
+            f"{right[worst].item():g} "
             f"(rtol {rtol}, atol {atol})"
         )
+
+
+def _mismatches(torch: Any, left: Any, right: Any, **tolerance: Any) -> tuple[int, int]:
+    """How many elements of two flat tensors are not close, and where the difference is largest.
+
+    Compares in float64, piece by piece: a tensor made for a GPU would take 8 bytes an element
+    several times over.
+    """
+    count, worst, largest = 0, 0, -1.0
+    for first in range(0, left.numel(), _PIECE):
+        a, b = left[first : first + _PIECE].double(), right[first : first + _PIECE].double()
+        wrong = ~torch.isclose(a, b, **tolerance)
+        if not (here := int(wrong.sum())):
+            continue
+        count += here
+        difference = torch.nan_to_num((a - b).abs(), nan=torch.inf, posinf=torch.inf)
+        place = int(difference.masked_fill_(~wrong, -1).argmax())
+        if (value := difference[place].item()) > largest:
+            worst, largest = first + place, value
+    return count, worst
