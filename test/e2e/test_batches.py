@@ -15,7 +15,7 @@ def batched(function, inputs, fixed):
     """Rows of a block, 1 when blocks stay as they are."""
     kernel = compile_kernel(function, inputs, fixed, 2)
     found = [r["message"] for r in kernel.remarks if r["stage"] == "tile-batch-blocks"]
-    return int(found[0].split("rows of ")[1].split(":")[0]) if found else 1
+    return int(found[0].split("rows of ")[1].split()[0].rstrip(":")) if found else 1
 
 
 @tilelang.jit

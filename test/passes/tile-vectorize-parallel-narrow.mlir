@@ -8,6 +8,9 @@
 // RUN: tilewright-run %s --function bytes > %t.before
 // RUN: tilewright-opt %s --tile-vectorize-parallel 2>/dev/null | tilewright-run --function bytes > %t.after
 // RUN: diff %t.before %t.after
+// RUN: tilewright-run %s --function remainders > %t.before
+// RUN: tilewright-opt %s --tile-vectorize-parallel 2>/dev/null | tilewright-run --function remainders > %t.after
+// RUN: diff %t.before %t.after
 
 // Choices and comparisons of loop variables in 32 bits, where that is the same.
 
@@ -141,6 +144,35 @@ func.func @bytes(%x: memref<16x24xui8, #g> {tile.name = "x"}, %out: memref<16x24
     }
     tile.copy (%out[%c0, %c0] [%c16, %c24] : memref<16x24xi8, #g>, %o[%c0, %c0] [%c16, %c24] : memref<16x24xi8, #s>)
     tile.copy (%high[%c0, %c0] [%c16, %c24] : memref<16x24xi8, #g>, %h[%c0, %c0] [%c16, %c24] : memref<16x24xi8, #s>)
+  }
+  return
+}
+
+// Remainders of loop variables, as shifts of packed elements have them, are no numbers of 64 bits.
+// CHECK-LABEL: func.func @remainders
+// CHECK-NOT: {{xi64|: i64}}
+// CHECK: tile.elementwise <rem> ({{.*}}memref<24xi32
+// CHECK-NOT: {{xi64|: i64}}
+// CHECK: return
+func.func @remainders(%x: memref<16x24xi32, #g> {tile.name = "x"}, %out: memref<16x24xi32, #g> {tile.name = "out"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  %c24 = arith.constant 24 : index
+  tile.launch (%bx) in (%c1) {
+    %a = tile.alloc "a" : memref<16x24xi32, #s>
+    tile.copy (%a[%c0, %c0] [%c16, %c24] : memref<16x24xi32, #s>, %x[%c0, %c0] [%c16, %c24] : memref<16x24xi32, #g>)
+    tile.parallel (%i, %j) in (%c16, %c24) {
+      %v = tile.load %a[%i, %j] : memref<16x24xi32, #s> -> i32
+      %r = arith.remsi %j, %c2 : index
+      %m = arith.muli %r, %c4 : index
+      %s = arith.index_cast %m : index to i32
+      %w = arith.shrsi %v, %s : i32
+      tile.store %w, %a[%i, %j] : i32, memref<16x24xi32, #s>
+    }
+    tile.copy (%out[%c0, %c0] [%c16, %c24] : memref<16x24xi32, #g>, %a[%c0, %c0] [%c16, %c24] : memref<16x24xi32, #s>)
   }
   return
 }

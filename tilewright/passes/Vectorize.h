@@ -281,11 +281,12 @@ private:
   bool loadThroughIndexTile(tile::LoadOp op, const View &dst, Context &context);
   struct Rows {
     Dims looped = 0, whole = 0;
-    bool isMixed = false; ///< an index is a sum of several loop variables
+    bool isMixed = false; ///< an index may have one value in several lanes
     llvm::SmallVector<int> follows;
     llvm::SmallVector<std::optional<Affine>> forms;
   };
   std::optional<Rows> rowsOf(mlir::ValueRange indices);
+  bool isInjective(const Affine &form) const;
   View rowView(mlir::Value buffer, mlir::ValueRange indices, const Rows &rows, Lane &lane,
                Context &context);
   void fixLane(Context &context, Dims looped, const Lane &lane);

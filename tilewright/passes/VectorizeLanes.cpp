@@ -108,6 +108,23 @@ void Vectorizer::evaluateByLane(Operation *op, const View &dst, Context &context
   });
 }
 
+/// True if each point of the box gives a value of its own: a coefficient is larger than all that
+/// the smaller ones reach together.
+bool Vectorizer::isInjective(const Affine &form) const {
+  SmallVector<std::pair<int64_t, int64_t>> steps; // coefficient, last point
+  for (auto [dim, coef] : llvm::enumerate(form.coefs))
+    if (coef != 0)
+      steps.emplace_back(std::abs(coef), std::max<int64_t>(bounds[dim] - 1, 0));
+  llvm::sort(steps);
+  int64_t reach = 0;
+  for (auto [coef, last] : steps) {
+    if (coef <= reach)
+      return false;
+    reach += coef * last;
+  }
+  return true;
+}
+
 /// Indices that name a box once some lane dimensions are fixed: which those are (`looped`), and per
 /// index the dimension that the box follows. A sum like `4*i + j` follows its innermost dimension.
 std::optional<Vectorizer::Rows> Vectorizer::rowsOf(ValueRange indices) {
@@ -123,7 +140,7 @@ std::optional<Vectorizer::Rows> Vectorizer::rowsOf(ValueRange indices) {
     if (follows >= 0)
       rows.whole |= 1u << follows;
     Dims others = follows >= 0 ? all & ~(1u << follows) : all;
-    rows.isMixed |= follows >= 0 && others != 0;
+    rows.isMixed |= follows >= 0 && others != 0 && !isInjective(*form);
     rows.looped |= others;
     rows.follows.push_back(follows);
     rows.forms.push_back(std::move(form));

@@ -92,92 +92,138 @@ void narrowComparison(arith::CmpIOp op) {
   op.erase();
 }
 
-/// Integers of 32 bits of which only the low ones are kept, in 16 bits: of those a vector
-/// instruction works on twice as many.
-class Halves {
+/// Integers of which only the low `bits` are kept, made of that many: 32 of 64, since the vector
+/// unit has hardly an instruction for 64, or 16 of 32, since one instruction works on twice as
+/// many.
+class LowBits {
 public:
-  explicit Halves(arith::TruncIOp cast) : builder(cast), cast(cast) {}
+  LowBits(Operation *cast, unsigned bits) : builder(cast), cast(cast), bits(bits) {}
 
-  /// Rewrites what leads to the cast if all of it can have 16 bits.
+  /// Rewrites what leads to the cast if all of it can have so few bits.
   void run() {
-    Type type = cast.getType();
-    if (!cast.getIn().getType().isInteger(32) || type.getIntOrFloatBitWidth() > 16 ||
-        type.isInteger(1) || !isLow(cast.getIn()))
+    Value input = cast->getOperand(0);
+    Type type = cast->getResult(0).getType();
+    bool isWider = bits == 32 ? isWide(input.getType()) : input.getType().isInteger(32);
+    if (!isWider || !type.isInteger() || type.isInteger(1) || type.getIntOrFloatBitWidth() > bits ||
+        isLeaf(input) || !isLow(input))
       return;
-    Value low = made(cast.getIn());
+    Value low = made(input);
     if (type != low.getType())
-      low = builder.create<arith::TruncIOp>(cast.getLoc(), type, low);
-    cast.replaceAllUsesWith(low);
-    cast.erase();
+      low = builder.create<arith::TruncIOp>(cast->getLoc(), type, low);
+    cast->getResult(0).replaceAllUsesWith(low);
+    cast->erase();
   }
 
 private:
   static bool isBitwise(Operation *op) {
-    return isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::AndIOp, arith::OrIOp,
-                           arith::XOrIOp>(op);
+    return isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::AndIOp, arith::OrIOp,
+               arith::XOrIOp>(op);
   }
-  static bool isExtension(Operation *op) {
-    return isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(op) &&
-           !op->getOperand(0).getType().isInteger(1) &&
-           op->getOperand(0).getType().getIntOrFloatBitWidth() <= 16;
+  /// Whose result depends on all bits of the operands. There are divisions of 32 bits, none of 16.
+  bool isExact(Operation *op) const {
+    return isa<arith::ShRSIOp>(op) ||
+           (bits == 32 && isa<arith::DivSIOp, arith::FloorDivSIOp, arith::RemSIOp>(op));
   }
-  /// The number of bits that a shift moves by, if that is less than 16.
-  static std::optional<int64_t> shiftOf(Operation *op) {
-    auto by = tile::constantOf(op->getOperand(1));
-    return by && *by >= 0 && *by < 16 ? by : std::nullopt;
-  }
-
-  /// True if the low 16 bits of `value` follow from 16 bits of what it is computed from.
-  bool isLow(Value value) {
+  bool isExtension(Value value) const {
     Operation *op = value.getDefiningOp();
-    if (tile::constantOf(value) || isExtension(op))
-      return true;
-    if (isBitwise(op))
-      return isLow(op->getOperand(0)) && isLow(op->getOperand(1));
-    if (isa_and_nonnull<arith::ShLIOp>(op))
-      return shiftOf(op) && isLow(op->getOperand(0));
-    // To the right go bits from above: a number that has no more than 16.
-    if (!isa_and_nonnull<arith::ShRSIOp, arith::ShRUIOp>(op) || !shiftOf(op))
+    if (!isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp, arith::IndexCastOp>(op))
       return false;
-    auto range = rangeOf(op->getOperand(0));
-    using Limits = std::numeric_limits<int16_t>;
-    int64_t least = isa<arith::ShRSIOp>(op) ? Limits::min() : 0;
-    return range && range->low >= least && range->high <= Limits::max() && isLow(op->getOperand(0));
+    auto type = dyn_cast<IntegerType>(op->getOperand(0).getType());
+    return type && type.getWidth() > 1 && type.getWidth() <= bits;
+  }
+  bool isLeaf(Value value) {
+    return tile::constantOf(value) || isExtension(value) ||
+           (bits == 32 && fits(value) && isAffine(value));
+  }
+  /// Sums and multiples of loop variables and numbers from outside have forms of their own.
+  bool isAffine(Value value) {
+    if (auto found = affine.find(value); found != affine.end())
+      return found->second;
+    Operation *op = value.getDefiningOp();
+    bool isSum = isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::ShLIOp>(op);
+    bool isOther = op && !isSum && (isBitwise(op) || isExact(op));
+    return affine[value] =
+               !isOther && (!isSum || llvm::all_of(op->getOperands(), [&](Value operand) {
+                 return isAffine(operand);
+               }));
+  }
+  bool fits(Value value) const {
+    auto range = rangeOf(value);
+    int64_t limit = int64_t(1) << (bits - 1);
+    return range && range->low >= -limit && range->high < limit;
+  }
+  /// True if the low bits of `value` follow from as many of what it is computed from. What others
+  /// need in full length stays one computation.
+  bool isLow(Value value) {
+    if (auto found = lows.find(value); found != lows.end())
+      return found->second;
+    return lows[value] = isLeaf(value) || (isForOne(value) && follows(value.getDefiningOp()));
+  }
+  static bool isForOne(Value value) {
+    return llvm::all_of(value.getUsers(),
+                        [&](Operation *user) { return user == *value.user_begin(); });
+  }
+  bool follows(Operation *op) {
+    if (!op || op->getNumResults() != 1 ||
+        !llvm::all_of(op->getOperands(), [&](Value operand) { return isLow(operand); }))
+      return false;
+    if (isBitwise(op))
+      return true;
+    auto by = op->getNumOperands() == 2 ? tile::constantOf(op->getOperand(1)) : std::nullopt;
+    if (isa<arith::ShLIOp, arith::ShRSIOp>(op) && !(by && *by >= 0 && *by < int64_t(bits)))
+      return false;
+    return isa<arith::ShLIOp>(op) ||
+           (isExact(op) && fits(op->getOperand(0)) && fits(op->getOperand(1)));
   }
 
   Value made(Value value) {
     if (Value low = known.lookup(value))
       return low;
-    Type type = builder.getIntegerType(16);
+    Type type = builder.getIntegerType(bits);
     Location loc = value.getLoc();
-    Operation *op = value.getDefiningOp();
     OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfterValue(value);
     if (auto constant = tile::constantOf(value)) {
-      builder.setInsertionPointAfterValue(value);
-      return known[value] =
-                 builder.create<arith::ConstantIntOp>(loc, static_cast<int16_t>(*constant), 16);
+      APInt low = APInt(64, static_cast<uint64_t>(*constant)).trunc(bits);
+      return known[value] = builder.create<arith::ConstantOp>(loc, IntegerAttr::get(type, low));
     }
-    builder.setInsertionPoint(op);
-    if (isExtension(op)) {
+    if (isExtension(value)) {
+      Operation *op = value.getDefiningOp();
       Value input = op->getOperand(0);
       if (input.getType() != type)
-        input = isa<arith::ExtSIOp>(op)
-                    ? builder.create<arith::ExtSIOp>(loc, type, input).getResult()
-                    : builder.create<arith::ExtUIOp>(loc, type, input).getResult();
+        input = isa<arith::ExtUIOp>(op)
+                    ? builder.create<arith::ExtUIOp>(loc, type, input).getResult()
+                    : builder.create<arith::ExtSIOp>(loc, type, input).getResult();
       return known[value] = input;
     }
+    if (isLeaf(value))
+      return known[value] = narrowed(builder, loc, value, type);
+    Operation *op = value.getDefiningOp();
     IRMapping operands;
     for (Value operand : op->getOperands())
       operands.map(operand, made(operand));
-    Operation *half = builder.clone(*op, operands);
-    half->getResult(0).setType(type);
-    return known[value] = half->getResult(0);
+    Operation *low = builder.clone(*op, operands);
+    low->getResult(0).setType(type);
+    return known[value] = low->getResult(0);
   }
 
   OpBuilder builder;
-  arith::TruncIOp cast;
+  Operation *cast;
+  unsigned bits;
+  llvm::DenseMap<Value, bool> lows, affine;
   llvm::DenseMap<Value, Value> known;
 };
+
+/// Casts inside `root` to integers of at most `bits` bits.
+SmallVector<Operation *> castsIn(tile::ParallelOp root, unsigned bits) {
+  SmallVector<Operation *> found;
+  root.walk([&](Operation *op) {
+    if (isCast(op) && op->getResult(0).getType().isInteger() &&
+        op->getResult(0).getType().getIntOrFloatBitWidth() <= bits)
+      found.push_back(op);
+  });
+  return found;
+}
 
 } // namespace
 
@@ -194,10 +240,9 @@ void narrowIndices(tile::ParallelOp root) {
     narrowChoice(casts.pop_back_val(), casts);
   for (arith::CmpIOp compare : comparisons)
     narrowComparison(compare);
-  SmallVector<arith::TruncIOp> truncations;
-  root.walk([&](arith::TruncIOp op) { truncations.push_back(op); });
-  for (arith::TruncIOp op : truncations)
-    Halves(op).run();
+  for (unsigned bits : {32u, 16u})
+    for (Operation *cast : castsIn(root, bits))
+      LowBits(cast, bits).run();
 }
 
 } // namespace tilewright::passes::vectorize
