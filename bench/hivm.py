@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the published compiler makes of every kernel of the end-to-end tests, in each form of text.
 
-    python bench/hivm.py [--forms flags,plain] [-k EXPRESSION] [--every N] [--keep DIR]
+    python bench/hivm.py [--forms flags,plain] [-k EXPRESSION] [--every N] [--quick] [--keep DIR]
 
 Runs test/e2e and takes each kernel that it compiles, once per program: exports it, lowers the text
 with the package `ascendnpu-ir` and counts what passes. A kernel passes when the compiler reads the
@@ -34,8 +34,8 @@ ROOT = Path(__file__).resolve().parents[1]
 class Collector:
     """A pytest plugin: the text of every kernel that is compiled, in every form."""
 
-    def __init__(self, forms: list[str], folder: Path, every: int) -> None:
-        self.forms, self.folder, self.every = forms, folder, every
+    def __init__(self, forms: list[str], folder: Path, every: int, quick: bool) -> None:
+        self.forms, self.folder, self.every, self.quick = forms, folder, every, quick
         self.test = ""
         self.programs: dict[str, str] = {}  #: text of the compiled program -> where
         self.texts: list[tuple[str, str, list[Path], str]] = []  #: form, kernel, files, target
@@ -48,6 +48,11 @@ class Collector:
         self.test = item.nodeid.rsplit("/", 1)[-1]
 
     def __call__(self, kernel: Any) -> None:
+        self.collect(kernel)
+        if self.quick:
+            pytest.skip("exported, the test itself is not wanted")
+
+    def collect(self, kernel: Any) -> None:
         if not kernel.core.hivm_target:
             return
         program = kernel.core.text("npu")
@@ -74,13 +79,14 @@ def main() -> int:
     parser.add_argument("--forms", default=",".join(FORMS.values()))
     parser.add_argument("-k", default="", help="as for pytest: which tests")
     parser.add_argument("--every", type=int, default=1, help="every so many tests only")
+    parser.add_argument("--quick", action="store_true", help="the first program of each test")
     parser.add_argument("--keep", type=Path, help="folder for the texts")
     options = parser.parse_args()
     os.environ |= {"TILEWRIGHT_TEST_SEEDS": "1", "TILEWRIGHT_CACHE": "0"}
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        collector = Collector(options.forms.split(","), folder, options.every)
+        collector = Collector(options.forms.split(","), folder, options.every, options.quick)
         return table(collector, options.k)
 
 

@@ -11,11 +11,14 @@
 // BAD: error: a message without a text or a value
 
 "builtin.module"() ({
+  "func.func"() <{function_type = () -> (), sym_name = "_mlir_ciface_finish_debug", sym_visibility = "private"}> ({
+  }) : () -> ()
   "func.func"() <{function_type = (i32) -> (), sym_name = "told"}> ({
   ^bb0(%n: i32):
     %c = "arith.constant"() <{value = 1 : i32}> : () -> i32
     "hivm.hir.debug"(%c) <{debugtype = "print", hex = false, prefix = "x", tcoretype = #hivm.tcore_type<VECTOR>}> : (i32) -> ()
     "hivm.hir.debug"(%c) <{debugtype = "assert", hex = false, prefix = "y", tcoretype = #hivm.tcore_type<VECTOR>}> : (i32) -> ()
+    "func.call"() <{callee = @_mlir_ciface_finish_debug}> : () -> ()
     "func.return"() : () -> ()
   }) {hacc.function_kind = #hacc.function_kind<DEVICE>, hivm.func_core_type = #hivm.func_core_type<AIV>} : () -> ()
 }) : () -> ()

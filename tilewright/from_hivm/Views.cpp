@@ -371,7 +371,9 @@ LogicalResult Reader::subview(memref::SubViewOp op) {
 bool Reader::spread(OpFoldResult at, int64_t factor, ArrayRef<int64_t> distances, Sizes &place,
                     unsigned depth) {
   if (auto known = getConstantIntValue(at)) {
-    int64_t rest = *known * factor;
+    int64_t rest = 0;
+    if (llvm::MulOverflow(*known, factor, rest) || rest < 0)
+      return false;
     for (auto [coordinate, distance] : llvm::zip_equal(place, distances)) {
       coordinate = plus(coordinate, builder.getIndexAttr(rest / distance));
       rest %= distance;
@@ -385,7 +387,8 @@ bool Reader::spread(OpFoldResult at, int64_t factor, ArrayRef<int64_t> distances
            spread(getAsOpFoldResult(sum.getRhs()), factor, distances, place, depth + 1);
   auto product = value.getDefiningOp<arith::MulIOp>();
   auto known = product ? getConstantIntValue(product.getRhs()) : std::nullopt;
-  if (known && *known > 0 && *known < kMaxFactor && depth < kMaxDepth)
+  bool isSmall = known && *known > 0 && *known < kMaxFactor && factor < kMaxFactor;
+  if (isSmall && depth < kMaxDepth)
     return spread(getAsOpFoldResult(product.getLhs()), factor * *known, distances, place,
                   depth + 1);
   for (auto [coordinate, distance] : llvm::zip_equal(place, distances))
@@ -414,9 +417,15 @@ LogicalResult Reader::fractalRows(memref::ReinterpretCastOp op) {
   for (auto [dim, stride] : llvm::enumerate(expected))
     isKnown &= strides.size() == 4 &&
                (isConstantIntValue(sizes[dim], 1) || isConstantIntValue(strides[dim], stride));
-  if (!memory.address || memory.space != npu::Space::L1 || !isKnown || view.isReshaped ||
-      !spread(op.getMixedOffsets().front(), 1, distances, place))
+  if (memory.space != npu::Space::L1 || !isKnown || view.isReshaped)
     return refuse(op, "fractals in another shape");
+  if (OpFoldResult at = op.getMixedOffsets().front(); !spread(at, 1, distances, place)) {
+    Value rest = asValue(mapped(at).front()); // not a sum of such products
+    for (auto [coordinate, distance] : llvm::zip_equal(place, distances)) {
+      coordinate = builder.create<arith::DivUIOp>(loc, rest, constant(distance)).getResult();
+      rest = builder.create<arith::RemUIOp>(loc, rest, constant(distance));
+    }
+  }
   view.row = place.pop_back_val();
   size_t rank = view.box.size();
   view.box.assign(rank, builder.getIndexAttr(0));
