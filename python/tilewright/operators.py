@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,8 @@ class Operator:
                 tiles = [self._tile(tensor) for tensor in (*given, *made)]
                 for tensor, tile in zip(given, tiles, strict=False):
                     copy(tensor, tile)
-                self(*tiles, **kwargs)
+                with self._part("body"):
+                    self(*tiles, **kwargs)
                 for tensor, tile in zip(made, tiles[len(given) :], strict=True):
                     copy(tile, tensor)
             built = Built(builder.finish(), bool(builder.expert_names))
@@ -87,8 +89,14 @@ class Operator:
                 "one: reference=function of arrays"
             )
         found = self.run(inputs, outputs, **kwargs)
-        expected = self.reference(*inputs, **kwargs)
+        with self._part("reference"):
+            expected = self.reference(*inputs, **kwargs)
         expected = list(expected) if isinstance(expected, (list, tuple)) else [expected]
+        if len(expected) != len(found):
+            raise ValueError(
+                f"error[E0463]: the reference of operator {self.name} gives {len(expected)} arrays "
+                f"for {len(found)} outputs; return one array for each output, in their order"
+            )
         for number, (have, want) in enumerate(zip(found, expected, strict=True)):
             np.testing.assert_allclose(
                 np.asarray(have, np.float64) if have.dtype.kind == "f" else have,
@@ -98,6 +106,19 @@ class Operator:
                 err_msg=f"output {number} of operator {self.name}",
             )
         return found
+
+    @contextmanager
+    def _part(self, part: str) -> Iterator[None]:
+        """What the user's own code raises here, with a code and the operator's name."""
+        try:
+            yield
+        except Exception as error:
+            if "error[E" in str(error):
+                raise
+            raise RuntimeError(
+                f"error[E0463]: the {part} of operator {self.name} raised "
+                f"{type(error).__name__}: {error}"
+            ) from error
 
     def __repr__(self) -> str:
         return f"<operator {self.name}>"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The kernels of bench/mutation.py: synchronisation that is taken away is noticed, and their times
-do not depend on data."""
+"""The kernels of bench/mutation.py and bench/expert_mutation.py: synchronisation that is taken away
+is noticed, and their times do not depend on data."""
 
 from __future__ import annotations
 
@@ -15,12 +15,28 @@ from kernels import ROOT
 LARGE = ("matmul_softmax", "attention", "attention_causal")
 
 
-def bench_mutation():
-    spec = importlib.util.spec_from_file_location("mutation", ROOT / "bench" / "mutation.py")
+def bench(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "bench" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
-    sys.modules["mutation"] = module
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def bench_mutation():
+    return bench("mutation")
+
+
+#: Expert sources -> every how many of their mutants are judged here.
+EXPERT = {"ring": 1, "ping_pong": 2, "matmul": 5, "attention": 29}
+
+
+@pytest.mark.parametrize("kernel", EXPERT)
+def test_mutants_of_expert_sources(kernel):
+    """What an author deletes, moves or renumbers is reported, or changes nothing."""
+    score = bench("expert_mutation").score(kernel, seeds=4, every=EXPERT[kernel])
+    missed = [what for what, verdict in score.verdicts if verdict == "missed"]
+    assert not missed and score.count("reported") >= 5
 
 
 @pytest.mark.parametrize("kernel", bench_mutation().KERNELS)

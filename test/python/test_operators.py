@@ -61,6 +61,33 @@ def test_a_check_needs_a_reference():
         copied.check([x], [(x.shape, "float32")])
 
 
+def raising(*_):
+    raise KeyError("gone")
+
+
+def test_what_a_users_code_raises_has_a_code():
+    @tilelang.operator(reference=raising)
+    def copied(x, y):
+        T.copy(x, y)
+
+    @tilelang.operator(reference=lambda x: x)
+    def broken(x, y):
+        raising()
+
+    @tilelang.operator(reference=lambda x: (x, x))
+    def doubled(x, y):
+        T.copy(x, y)
+
+    x = np.ones((2, 8), np.float32)
+    for operator, error, words in (
+        (copied, RuntimeError, "E0463.*reference of operator copied raised KeyError: 'gone'"),
+        (broken, RuntimeError, "E0463.*body of operator broken raised KeyError: 'gone'"),
+        (doubled, ValueError, "E0463.*gives 2 arrays for 1 outputs"),
+    ):
+        with pytest.raises(error, match=words):
+            operator.check([x], [(x.shape, "float32")])
+
+
 @pytest.fixture
 def template(tmp_path):
     def make(text=TEXT):
