@@ -64,7 +64,7 @@ KERNELS: dict[str, Any] = {
     ),
     "add": (
         lambda: add,
-        [(704, 512), (704, 512)],
+        [(1408, 1024), (1408, 1024)],
         {"bm": 16, "bn": 32, "dtype": "float16"},
     ),
     "softmax": (
@@ -80,8 +80,8 @@ KERNELS: dict[str, Any] = {
     ),
     "column_sum": (
         lambda: workloads.column_sum,
-        [((64, 2816), np.float32)],
-        {"M": 64, "N": 2816, "block_M": 16, "block_N": 32},
+        [((64, 25600), np.float32)],
+        {"M": 64, "N": 25600, "block_M": 16, "block_N": 128},
     ),
 }
 

@@ -54,6 +54,8 @@ def quantised(A, W, M, N, rows, cols, down):
         (640, 128, 4, 32, True),
         (509, 64, 8, 64, True),
         (60, 64, 3, 64, False),
+        (4 * 163, 64, 4, 64, True),  # no number of blocks divides the grid
+        (4 * 97 - 3, 96, 4, 32, True),
     ],
 )
 def test_a_few_rows(M, N, rows, cols, grows, down):
@@ -72,6 +74,65 @@ def test_a_few_rows(M, N, rows, cols, grows, down):
     assert ("tile-batch-blocks" in stages) == grows
     assert "tile-forward-copies" in stages
     check(quantised, inputs, reference, rtol=4e-3, atol=4e-3, **fixed)
+
+
+@tilelang.jit
+def first_rows(A, M, N, rows, blocks):
+    """Work on the first rows only: a block beyond the grid would find rows to work on."""
+    A: T.Tensor((M, N), T.float32)
+    C = T.empty((M, N), T.float32)
+    with T.Kernel(blocks, threads=128) as b:
+        a = T.alloc_shared((rows, N), T.float32)
+        T.copy(A[b * rows, 0], a)
+        for i, j in T.Parallel(rows, N):
+            a[i, j] = a[i, j] + 1.0
+        T.copy(a, C[b * rows, 0])
+    return C
+
+
+@pytest.mark.parametrize(("rows", "blocks"), [(1, 163), (2, 163), (2, 164), (2, 192)])
+def test_rows_behind_the_grid_stay(rows, blocks):
+    inputs = [randn((rows * 200, 32), np.float32, seed=1)]
+    fixed = {"M": rows * 200, "N": 32, "rows": rows, "blocks": blocks}
+    def reference(a):
+        c = np.zeros_like(a)
+        c[: rows * blocks] = a[: rows * blocks] + np.float32(1)
+        return c
+
+    check(first_rows, inputs, reference, rtol=1e-6, atol=1e-6, **fixed)
+
+
+@tilelang.jit
+def relu_product(A, B, M, N, K, bm, bn, bk):
+    A: T.Tensor((M, K), T.float16)
+    B: T.Tensor((K, N), T.float16)
+    C = T.empty((M, N), T.float16)
+    with T.Kernel(T.ceildiv(N, bn), T.ceildiv(M, bm), threads=128) as (bx, by):
+        a = T.alloc_shared((bm, bk), T.float16)
+        b = T.alloc_shared((bk, bn), T.float16)
+        c = T.alloc_fragment((bm, bn), T.float32)
+        T.clear(c)
+        for k in T.Pipelined(T.ceildiv(K, bk), num_stages=2):
+            T.copy(A[by * bm, k * bk], a)
+            T.copy(B[k * bk, bx * bn], b)
+            T.gemm(a, b, c)
+        for i, j in T.Parallel(bm, bn):
+            c[i, j] = T.max(c[i, j], 0)
+        T.copy(c, C[by * bm, bx * bn])
+    return C
+
+
+@pytest.mark.parametrize(("M", "N"), [(32 * 13, 32 * 11), (32 * 7 - 3, 32 * 17 - 7)])
+def test_grids_of_odd_extents(M, N):
+    """A product with vector work in small tiles, whose blocks no number divides."""
+    inputs = [randn((M, 64), seed=1), randn((64, N), seed=2)]
+    fixed = {"M": M, "N": N, "K": 64, "bm": 32, "bn": 32, "bk": 32}
+
+    def reference(a, b):
+        return np.maximum(a.astype(np.float32) @ b.astype(np.float32), 0)
+
+    assert "tile-widen-blocks" in applied(relu_product, inputs, fixed)
+    check(relu_product, inputs, reference, rtol=1e-2, atol=1e-2, **fixed)
 
 
 @tilelang.jit

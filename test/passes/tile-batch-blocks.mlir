@@ -14,6 +14,10 @@
 // RUN: %{same}
 // REDEFINE: %{name} = rows_up_to_an_end
 // RUN: %{same}
+// REDEFINE: %{name} = left_over
+// RUN: %{same}
+// REDEFINE: %{name} = rows_behind
+// RUN: %{same}
 // REDEFINE: %{name} = one_result
 // RUN: %{same}
 
@@ -98,6 +102,42 @@ func.func @rows_up_to_an_end(%A: memref<1280x64xf32, #global>, %E: memref<2xi32,
     %head = arith.maxsi %least, %c0 : index
     tile.elementwise <neg> (%x[%c0, %c0] [%head, %c64] : memref<4x64xf32, #ub>, %x[%c0, %c0] [%head, %c64] : memref<4x64xf32, #ub>)
     tile.copy (%C[%row, %c0] [%c4, %c64] : memref<1280x64xf32, #global>, %x[%c0, %c0] [%c4, %c64] : memref<4x64xf32, #ub>)
+  }
+  return
+}
+
+// Nothing divides the grid: the last block has rows that are in no tensor.
+// CHECK-LABEL: func.func @left_over(
+// CHECK: tile.launch (%{{.*}}) in (%c21
+// CHECK: tile.alloc "x" : memref<64x64xf32
+func.func @left_over(%A: memref<1283x64xf32, #global>, %C: memref<1283x64xf32, #global> {tile.output}) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c64 = arith.constant 64 : index
+  %blocks = arith.constant 321 : index
+  tile.launch (%b) in (%blocks) {
+    %x = tile.alloc "x" : memref<4x64xf32, #ub>
+    %row = arith.muli %b, %c4 : index
+    tile.copy (%x[%c0, %c0] [%c4, %c64] : memref<4x64xf32, #ub>, %A[%row, %c0] [%c4, %c64] : memref<1283x64xf32, #global>)
+    tile.copy (%C[%row, %c0] [%c4, %c64] : memref<1283x64xf32, #global>, %x[%c0, %c0] [%c4, %c64] : memref<4x64xf32, #ub>)
+  }
+  return
+}
+
+// There the tensors go on behind the grid: a block more would write rows that are not meant.
+// CHECK-LABEL: func.func @rows_behind(
+// CHECK: tile.launch (%{{.*}}) in (%c321
+// CHECK: tile.alloc "x" : memref<4x64xf32
+func.func @rows_behind(%A: memref<1285x64xf32, #global>, %C: memref<1285x64xf32, #global> {tile.output}) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c64 = arith.constant 64 : index
+  %blocks = arith.constant 321 : index
+  tile.launch (%b) in (%blocks) {
+    %x = tile.alloc "x" : memref<4x64xf32, #ub>
+    %row = arith.muli %b, %c4 : index
+    tile.copy (%x[%c0, %c0] [%c4, %c64] : memref<4x64xf32, #ub>, %A[%row, %c0] [%c4, %c64] : memref<1285x64xf32, #global>)
+    tile.copy (%C[%row, %c0] [%c4, %c64] : memref<1285x64xf32, #global>, %x[%c0, %c0] [%c4, %c64] : memref<4x64xf32, #ub>)
   }
   return
 }

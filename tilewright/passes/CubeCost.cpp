@@ -22,14 +22,18 @@ int64_t passes::rowStep(const Box &box, int64_t move, const machine::Machine &ch
   return step;
 }
 
-double passes::rowCycles(int64_t bytes, int64_t step, const machine::Machine &chip) {
+double passes::chargedBytes(int64_t bytes, int64_t step, const machine::Machine &chip) {
   step = std::gcd<int64_t>(step, chip.l2LineBytes);
   const machine::RowPrice price(chip);
   double charged = 0;
   for (int64_t start = 0; start < chip.l2LineBytes; start += step)
     charged += price.chargedBytes(start, bytes);
-  charged /= static_cast<double>(chip.l2LineBytes / step);
-  return std::max(charged / chip.mte2RateAic + chip.mte2RowAic, chip.mte2RowInFlightAic);
+  return charged / static_cast<double>(chip.l2LineBytes / step);
+}
+
+double passes::rowCycles(int64_t bytes, int64_t step, const machine::Machine &chip) {
+  return std::max(chargedBytes(bytes, step, chip) / chip.mte2RateAic + chip.mte2RowAic,
+                  chip.mte2RowInFlightAic);
 }
 
 passes::ProductCycles passes::productCycles(double rows, double columns, double depth,

@@ -11,6 +11,9 @@ namespace tilewright::passes {
 /// where the tensor's extents are run-time values.
 int64_t rowStep(const Box &box, int64_t move, const machine::Machine &chip);
 
+/// Bytes that a row is charged for, in the mean over rows that start at multiples of `step` bytes.
+double chargedBytes(int64_t bytes, int64_t step, const machine::Machine &chip);
+
 /// Cycles in which a cube core loads one row, in the mean over rows that start at multiples of
 /// `step` bytes; without the start of the load.
 double rowCycles(int64_t bytes, int64_t step, const machine::Machine &chip);

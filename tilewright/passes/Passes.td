@@ -208,7 +208,9 @@ def TileBatchBlocks : Pass<"tile-batch-blocks", "::mlir::func::FuncOp"> {
     Needs: tile-place-buffers.
     Guarantees: the same results. Where each block of a launch of vector work takes one row of its tensors, one does 2 to 64 of
     them: tiles that differ between neighbours get a dimension more, in front, what they have in common is loaded once. Where a
-    block takes a few rows, that dimension of its tiles grows. How many rows: as the chip's fixed costs of an instruction against fewer blocks for its cores say, if tiles fit UB twice.
+    block takes a few rows, that dimension of its tiles grows. How many rows: as the chip's fixed costs of an instruction and of a
+    load, and what it charges for short rows, against fewer blocks for its cores say, if tiles fit UB twice. The extent of the grid that gains most comes first, another
+    may follow. A number that does not divide the extent is taken where the tensors end with the grid.
     Leaves alone: run-time grids, atomics, element accesses, loops and scalars that differ between
     blocks.
 
@@ -225,7 +227,8 @@ def TileWidenBlocks : Pass<"tile-widen-blocks", "::mlir::func::FuncOp"> {
     Guarantees: the same results. Where neighbours along an extent of the grid do the same with rows that follow each other,
     for as many turns, one block with larger tiles does the work of 2, 4 or 8: keys and values of an attention are loaded once
     for 128 queries and not for 64, blocks of products with an epilogue take 128 x 256 elements and not 32 x 32. The time of
-    the slowest pipe decides, by the chip's constants, as far as the tiles fit.
+    the slowest pipe decides, by the chip's constants, as far as the tiles fit. A number that does not divide the extent is taken
+    where the tensors end with the grid.
     Leaves alone: loops whose bounds depend on the block (causal attention), sums of more than 128 rows or 256 columns, atomics,
     launches that the author divides or orders.
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tilewright/passes/RowGrowth.h"
 
+#include "tilewright/passes/Ranges.h"
+
 using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::passes;
@@ -10,15 +12,26 @@ int64_t RowGrowth::rowsOf(Value tile) const {
   return cast<MemRefType>(tile.getType()).getDimSize(rows.lookup(tile));
 }
 
-std::optional<int64_t> passes::blocksWhenMerged(LaunchOp launch, unsigned extent, int64_t count) {
+std::optional<int64_t> passes::blocksWhenMerged(LaunchOp launch, unsigned extent, int64_t count,
+                                                bool endsWithTensors) {
   int64_t blocks = 1;
   for (auto [index, size] : llvm::enumerate(launch.getGrid())) {
     std::optional<int64_t> constant = constantOf(size);
-    if (!constant || (index == extent && *constant % count != 0))
+    if (!constant || (index == extent && *constant % count != 0 && !endsWithTensors))
       return std::nullopt;
-    blocks *= index == extent ? *constant / count : *constant;
+    blocks *= index == extent ? llvm::divideCeil(*constant, count) : *constant;
   }
   return blocks;
+}
+
+bool passes::endsWithTensor(LaunchOp launch, unsigned extent, const Box &tensor, unsigned dim) {
+  std::optional<int64_t> blocks = constantOf(launch.getGrid()[extent]);
+  std::optional<int64_t> move =
+      factorIn(tensor.offsets[dim], launch.getBody().getArgument(extent), launch.getBody());
+  std::optional<Bounds> offsets = rangeOf(tensor.offsets[dim]);
+  int64_t size = cast<MemRefType>(tensor.buffer.getType()).getDimSize(dim);
+  return blocks && move && *move > 0 && offsets && offsets->low >= 0 &&
+         !ShapedType::isDynamic(size) && size <= *move * *blocks;
 }
 
 llvm::DenseMap<Value, int64_t> passes::readsThatAgree(LaunchOp launch, Value number) {
@@ -83,6 +96,13 @@ llvm::SetVector<Value> passes::tilesThatDiffer(LaunchOp launch, Value number,
     });
   }
   return tiles;
+}
+
+bool RowGrowth::endsWithTensors() const {
+  return llvm::all_of(moving, [&](const auto &entry) {
+    auto [box, dim] = entry.second;
+    return endsWithTensor(launch, extent, cast<AccessInterface>(entry.first).getBox(box), dim);
+  });
 }
 
 bool RowGrowth::takesAll(const Box &box, unsigned dim) const {

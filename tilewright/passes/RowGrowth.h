@@ -9,8 +9,14 @@
 namespace tilewright::passes {
 
 /// Blocks of a launch of which one does the work of `count` neighbours along `extent`; none with a
-/// run-time grid, and where blocks would be left over.
-std::optional<int64_t> blocksWhenMerged(tile::LaunchOp launch, unsigned extent, int64_t count);
+/// run-time grid. Where `count` does not divide the extent, the last block would do more than there
+/// is: none then, unless `endsWithTensors`.
+std::optional<int64_t> blocksWhenMerged(tile::LaunchOp launch, unsigned extent, int64_t count,
+                                        bool endsWithTensors);
+
+/// Whether the part of a tensor that a block moves, found along `dim` by its number in `extent`, is
+/// the tensor's last one in the last block: a block with a number beyond would move nothing.
+bool endsWithTensor(tile::LaunchOp launch, unsigned extent, const Box &tensor, unsigned dim);
 
 /// Scalars that each block reads the same, whatever its number: of tensors that the launch does not
 /// write, and of variables that hold such numbers only. The factor of each is 0.
@@ -35,10 +41,18 @@ public:
   bool grows(mlir::Value tile) const { return tiles.contains(tile); }
   /// True for a copy from or to a tensor that gets larger.
   bool grows(tile::CopyOp copy) const { return moving.contains(copy); }
+  /// The dimension of the tensor along which it does.
+  std::optional<unsigned> dimOf(tile::CopyOp copy) const {
+    const auto *found = moving.find(copy);
+    return found == moving.end() ? std::nullopt : std::optional(found->second.second);
+  }
   /// The dimension of a tile that grows, and its extent.
   unsigned dimOf(mlir::Value tile) const { return rows.lookup(tile); }
   int64_t rowsOf(mlir::Value tile) const;
-  /// Lets a block do the work of `count` neighbours. The extent of the grid is a multiple of it.
+  /// Whether blocks beyond the extent would move nothing.
+  bool endsWithTensors() const;
+  /// Lets a block do the work of `count` neighbours. The extent of the grid is a multiple of it, or
+  /// the tensors end with the grid.
   void apply(int64_t count);
 
 private:

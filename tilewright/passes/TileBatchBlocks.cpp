@@ -3,11 +3,15 @@
 // tile-batch-blocks: let one block do the rows of several.
 
 #include "tilewright/passes/Chip.h"
+#include "tilewright/passes/CubeCost.h"
 #include "tilewright/passes/RowGrowth.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
+
+#include <functional>
+#include <limits>
 
 namespace tilewright::passes {
 #define GEN_PASS_DEF_TILEBATCHBLOCKS
@@ -23,31 +27,58 @@ namespace {
 
 constexpr StringLiteral kPass = "tile-batch-blocks";
 constexpr int64_t kMaxRows = 64;     ///< a block does the work of that many at most
+constexpr unsigned kMaxRounds = 2;   ///< rows and columns
 constexpr double kWorthwhile = 0.95; ///< of the time; less gain is not worth the memory
 
 /// What a launch of vector work costs when its blocks do more rows.
 class Cost {
 public:
-  /// `grows`: tiles that get larger with the rows.
-  Cost(LaunchOp launch, unsigned extent, const machine::Machine &chip,
-       llvm::function_ref<bool(Value)> grows)
-      : launch(launch), extent(extent), chip(chip), grows(grows) {}
+  /// `grows`: tiles that get larger with the rows. `along`: the dimension of its tensor that a copy
+  /// has more rows of. `endsWithTensors`: see blocksWhenMerged.
+  Cost(LaunchOp launch, unsigned extent, bool endsWithTensors, const machine::Machine &chip,
+       llvm::function_ref<bool(Value)> grows,
+       llvm::function_ref<std::optional<unsigned>(CopyOp)> along)
+      : launch(launch), extent(extent), endsWithTensors(endsWithTensors), chip(chip), grows(grows),
+        along(along) {}
 
   /// Estimated cycles of the launch with `rows` times the rows a block; none where tiles do not fit
-  /// twice or blocks are left over.
+  /// twice or blocks cannot be merged.
   std::optional<double> time(int64_t rows);
-  /// The number of blocks in one that is worth most.
-  int64_t best();
+  /// The number of blocks in one that is worth most, and the time with it.
+  std::pair<int64_t, double> best();
 
 private:
   void addCost(Block &block, double turns, int64_t rows);
+  void addMove(CopyOp copy, double turns, int64_t rows);
 
   LaunchOp launch;
   unsigned extent;
+  bool endsWithTensors;
   const machine::Machine &chip;
   llvm::function_ref<bool(Value)> grows;
+  llvm::function_ref<std::optional<unsigned>(CopyOp)> along;
   double vector = 0, load = 0, store = 0; ///< cycles of a block on each pipe
 };
+
+/// A copy from or to a tensor pays for its rows: long ones touch fewer lines of the L2 twice.
+void Cost::addMove(CopyOp copy, double turns, int64_t rows) {
+  const bool isLoad = scopeOf(copy.getBox(1).buffer) == Scope::Global;
+  const Box tensor = copy.getBox(isLoad ? 1 : 0);
+  int64_t row = 1, count = 1;
+  for (auto [dim, size] : llvm::enumerate(tensor.sizes)) {
+    int64_t extent = constantOf(size).value_or(1) * (along(copy) == dim ? rows : 1);
+    (dim + 1 == tensor.sizes.size() ? row : count) *= extent;
+  }
+  const int64_t width =
+      llvm::divideCeil(cast<MemRefType>(tensor.buffer.getType()).getElementTypeBitWidth(), 8);
+  const double charged =
+      static_cast<double>(count) * chargedBytes(row * width, rowStep(tensor, row, chip), chip);
+  if (isLoad)
+    load += turns * (chip.mte2Start + charged / chip.mte2RateAiv +
+                     static_cast<double>(count) * chip.mte2RowAiv);
+  else
+    store += turns * (chip.mte3Start + charged / chip.mte3RateAiv);
+}
 
 /// Each instruction has a fixed cost, whatever it works on.
 void Cost::addCost(Block &block, double turns, int64_t rows) {
@@ -62,17 +93,17 @@ void Cost::addCost(Block &block, double turns, int64_t rows) {
       if (Value buffer = access.getBox(index).buffer; scopeOf(buffer) == Scope::UB)
         bytes = std::max(bytes, static_cast<double>(bytesOf(buffer) * (grows(buffer) ? rows : 1)));
     auto copy = dyn_cast<CopyOp>(op);
-    if (copy && scopeOf(copy.getBox(1).buffer) == Scope::Global)
-      load += turns * (chip.mte2Start + bytes / chip.mte2RateAiv);
-    else if (copy && scopeOf(copy.getBox(0).buffer) == Scope::Global)
-      store += turns * (chip.mte3Start + bytes / chip.mte3RateAiv);
+    if (copy && llvm::any_of(llvm::seq(0u, 2u), [&](unsigned index) {
+          return scopeOf(copy.getBox(index).buffer) == Scope::Global;
+        }))
+      addMove(copy, turns, rows);
     else
       vector += turns * (chip.vecFixed + chip.vecBarrierTail + bytes / chip.vecRepeatBytes);
   }
 }
 
 std::optional<double> Cost::time(int64_t rows) {
-  std::optional<int64_t> blocks = blocksWhenMerged(launch, extent, rows);
+  std::optional<int64_t> blocks = blocksWhenMerged(launch, extent, rows, endsWithTensors);
   if (!blocks)
     return std::nullopt;
   int64_t bytes = 0;
@@ -88,16 +119,17 @@ std::optional<double> Cost::time(int64_t rows) {
     return std::nullopt;
   vector = load = store = 0;
   addCost(launch.getBody().front(), 1, rows);
+  // Two slots of a tile: a load begins when the block before the last is done with its slot.
+  const double round = load + chip.mte2LatencyMiss + vector + store;
   return static_cast<double>(llvm::divideCeil(*blocks, int64_t(chip.aivCount))) *
-         std::max({vector, load, store});
+         std::max({vector, load, store, round / 2});
 }
 
-int64_t Cost::best() {
-  int64_t best = 1;
-  std::optional<double> least = time(1);
-  for (int64_t rows = 2; least && rows <= kMaxRows; rows *= 2)
-    if (auto found = time(rows); found && *found < kWorthwhile * *least)
-      best = rows, least = found;
+std::pair<int64_t, double> Cost::best() {
+  std::pair<int64_t, double> best{1, time(1).value_or(0)};
+  for (int64_t rows = 2; best.second > 0 && rows <= kMaxRows; rows *= 2)
+    if (auto found = time(rows); found && *found < kWorthwhile * best.second)
+      best = {rows, *found};
   return best;
 }
 
@@ -113,6 +145,13 @@ public:
   /// take more than a row, or share what they write.
   bool match();
   bool grows(Value tile) const { return tiles.contains(tile); }
+  /// The dimension of its tensor along which a copy gets larger.
+  std::optional<unsigned> dimOf(CopyOp copy) const {
+    const auto *found = moving.find(copy);
+    return found == moving.end() ? std::nullopt : std::optional(found->second);
+  }
+  /// Whether blocks beyond the extent would move nothing.
+  bool endsWithTensors();
   void apply(int64_t rows);
 
 private:
@@ -196,6 +235,14 @@ bool Batcher::match() {
   return !result.wasInterrupted() && !moving.empty();
 }
 
+bool Batcher::endsWithTensors() {
+  return llvm::all_of(moving, [&](const auto &entry) {
+    auto copy = cast<CopyOp>(entry.first);
+    unsigned tensor = scopeOf(copy.getBox(0).buffer) == Scope::Global ? 0 : 1;
+    return endsWithTensor(launch, extent, copy.getBox(tensor), entry.second);
+  });
+}
+
 /// Boxes of grown tiles cover all rows.
 void Batcher::growBoxes(AccessInterface op, int64_t rows) {
   OpBuilder builder(op);
@@ -218,8 +265,6 @@ void Batcher::growBoxes(AccessInterface op, int64_t rows) {
 
 void Batcher::apply(int64_t rows) {
   OpBuilder builder(launch);
-  remark(launch, kPass, "applied")
-      << "one block does the rows of " << rows << ": each instruction does more";
   launch.getBody().walk([&](AccessInterface op) {
     auto grows = [&](unsigned index) { return tiles.contains(op.getBox(index).buffer); };
     bool isBatched = grows(0) || moving.count(op);
@@ -266,38 +311,52 @@ struct TileBatchBlocksPass : passes::impl::TileBatchBlocksBase<TileBatchBlocksPa
     getOperation().walk([&](LaunchOp launch) {
       if (isByHand(launch) || !writesInOnePlace(launch))
         return;
-      for (unsigned extent = 0; extent < launch.getGrid().size(); ++extent)
-        if (batch(launch, extent, *loaded) || grow(launch, extent, *loaded))
+      for (unsigned round = 0; round < kMaxRounds; ++round)
+        if (!merge(launch, *loaded))
           return;
     });
   }
 
 private:
-  /// Blocks of one row.
-  static bool batch(LaunchOp launch, unsigned extent, const machine::Machine &chip) {
-    Batcher batcher(launch, extent);
-    if (!batcher.match())
-      return false;
-    int64_t best =
-        Cost(launch, extent, chip, [&](Value tile) { return batcher.grows(tile); }).best();
-    if (best > 1)
-      batcher.apply(best);
-    return best > 1;
+  /// How many neighbours are best in one block; `growth` gives it their rows.
+  template <typename Growth>
+  static std::pair<int64_t, double> bestCount(LaunchOp launch, unsigned extent,
+                                              const machine::Machine &chip, Growth &growth) {
+    return Cost(
+               launch, extent, growth.endsWithTensors(), chip,
+               [&](Value tile) { return growth.grows(tile); },
+               [&](CopyOp copy) { return growth.dimOf(copy); })
+        .best();
   }
 
-  /// Blocks of a few rows.
-  static bool grow(LaunchOp launch, unsigned extent, const machine::Machine &chip) {
-    RowGrowth growth(launch, extent);
-    if (launch.walk([](GemmOp) { return WalkResult::interrupt(); }).wasInterrupted() ||
-        !growth.match())
+  /// Merges blocks along the extent of the grid that gains most. False when none gains enough.
+  static bool merge(LaunchOp launch, const machine::Machine &chip) {
+    const bool hasProducts =
+        launch.walk([](GemmOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    std::function<void()> apply;
+    double least = std::numeric_limits<double>::infinity();
+    for (unsigned extent = 0; extent < launch.getGrid().size(); ++extent) {
+      auto offer = [&](auto growth, StringRef what) {
+        if (!growth.match())
+          return false;
+        auto [count, time] = bestCount(launch, extent, chip, growth);
+        if (count > 1 && time < least) {
+          least = time;
+          apply = [=, count = count]() mutable {
+            remark(launch, kPass, "applied")
+                << "one block does the rows of " << count << what << ": each instruction does more";
+            growth.apply(count);
+          };
+        }
+        return true;
+      };
+      // Blocks of one row, or of a few.
+      if (!offer(Batcher(launch, extent), "") && !hasProducts)
+        offer(RowGrowth(launch, extent), " neighbours");
+    }
+    if (!apply)
       return false;
-    int64_t best =
-        Cost(launch, extent, chip, [&](Value tile) { return growth.grows(tile); }).best();
-    if (best <= 1)
-      return false;
-    remark(launch, kPass, "applied")
-        << "one block does the rows of " << best << " neighbours: each instruction does more";
-    growth.apply(best);
+    apply();
     return true;
   }
 };

@@ -151,8 +151,8 @@ bool passes::areFixed(ValueRange values, Value variable, Region &region) {
 void passes::mergeBlocks(tile::LaunchOp launch, unsigned extent, int64_t count) {
   OpBuilder builder(launch);
   Location loc = launch.getLoc();
-  launch.getGridMutable()[extent].set(
-      builder.create<arith::ConstantIndexOp>(loc, *constantOf(launch.getGrid()[extent]) / count));
+  int64_t blocks = llvm::divideCeil(*constantOf(launch.getGrid()[extent]), count);
+  launch.getGridMutable()[extent].set(builder.create<arith::ConstantIndexOp>(loc, blocks));
   builder.setInsertionPointToStart(&launch.getBody().front());
   Value number = launch.getBody().getArgument(extent);
   auto first = builder.create<arith::MulIOp>(loc, number,

@@ -35,10 +35,11 @@ int64_t elementBytes(Value buffer) {
 class Cost {
 public:
   Cost(LaunchOp launch, unsigned extent, const RowGrowth &growth, const machine::Machine &chip)
-      : launch(launch), extent(extent), growth(growth), chip(chip) {}
+      : launch(launch), extent(extent), growth(growth), endsWithTensors(growth.endsWithTensors()),
+        chip(chip) {}
 
   /// Estimated cycles of the launch when a block does the work of `count`; none where the tiles do
-  /// not fit or blocks are left over.
+  /// not fit or blocks cannot be merged.
   std::optional<double> time(int64_t count);
 
 private:
@@ -49,6 +50,7 @@ private:
   LaunchOp launch;
   unsigned extent;
   const RowGrowth &growth;
+  bool endsWithTensors;
   const machine::Machine &chip;
   double load = 0, cube = 0, leave = 0, vector = 0; ///< cycles of a block on each pipe
 };
@@ -122,7 +124,7 @@ void Cost::add(Block &block, double turns, int64_t count) {
 }
 
 std::optional<double> Cost::time(int64_t count) {
-  std::optional<int64_t> blocks = blocksWhenMerged(launch, extent, count);
+  std::optional<int64_t> blocks = blocksWhenMerged(launch, extent, count, endsWithTensors);
   if (!blocks)
     return std::nullopt;
   if (count > 1 && !fits(count))
