@@ -225,7 +225,7 @@ def TileWidenBlocks : Pass<"tile-widen-blocks", "::mlir::func::FuncOp"> {
   let description = [{
     Needs: placed buffers, a static grid.
     Guarantees: the same results. Where neighbours along an extent of the grid do the same with rows that follow each other,
-    for as many turns, one block with larger tiles does the work of 2, 4 or 8: keys and values of an attention are loaded once
+    for as many turns, one block with larger tiles does the work of 2 to 8: keys and values of an attention are loaded once
     for 128 queries and not for 64, blocks of products with an epilogue take 128 x 256 elements and not 32 x 32. The time of
     the slowest pipe decides, by the chip's constants, as far as the tiles fit. A number that does not divide the extent is taken
     where the tensors end with the grid.

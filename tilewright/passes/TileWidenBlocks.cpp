@@ -21,7 +21,8 @@ namespace {
 
 constexpr StringLiteral kPass = "tile-widen-blocks";
 constexpr int64_t kMost[] = {128, 256}; ///< rows and columns of a sum; more gain little
-constexpr int64_t kMaxCount = 8;        ///< a block takes over so many at a time
+/// A block takes over so many at a time: powers of two first, since whole tiles are cut best.
+constexpr int64_t kCounts[] = {2, 4, 8, 3, 5, 6, 7};
 constexpr unsigned kMaxRounds = 4;
 constexpr double kWorthwhile = 0.95; ///< of the time; less gain is not worth the memory
 
@@ -174,7 +175,9 @@ private:
       Cost cost(launch, extent, growth, chip);
       if (!least)
         least = cost.time(1);
-      for (int64_t count = 2; least && count <= kMaxCount; count *= 2)
+      if (!least)
+        continue;
+      for (int64_t count : kCounts)
         if (auto found = cost.time(count); found && *found < kWorthwhile * *least)
           bestExtent = extent, best = count, least = found;
     }
