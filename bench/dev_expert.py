@@ -48,7 +48,7 @@ PAIRS: dict[str, tuple[str, str]] = {
     "sparse_mla_fwd": (
         "examples/deepseek_v32/sparse_mla_fwd.py",
         "examples/deepseek_v32/sparse_mla_fwd_exp.py --seq_len 32 --seq_len_kv 32 --heads 16"
-        " --dim 128 --top_k 16 --block_i 16",
+        " --dim 128 --top_k 16 --block_i 16 --block_k 16",
     ),
 }
 LEAST, MEAN = 0.97, 1.05
