@@ -293,10 +293,13 @@ def agreement(script: Path, state: str, lines: list[dict[str, Any]]) -> str:
     differ = sum(x.get("differ", 0) for x in lines)
     if differ:
         return f"{differ} of {agree + differ} differ"
-    if state == "passed":
-        asserts = any(isinstance(x, ast.Assert) for x in ast.walk(ast.parse(script.read_text())))
-        return f"{agree} agree" if agree else "its asserts hold" if asserts else "nothing compared"
-    return f"{state} ({next((x['error'] for x in lines if 'error' in x), 'no error')})"
+    error = next((x["error"] for x in lines if "error" in x), "no error")
+    if agree:
+        return f"{agree} agree" + ("" if state == "passed" else f", then {state} ({error})")
+    if state != "passed":
+        return f"{state} ({error})"
+    asserts = any(isinstance(x, ast.Assert) for x in ast.walk(ast.parse(script.read_text())))
+    return "its asserts hold" if asserts else "nothing compared"
 
 
 def table(name: str, found: dict[str, Any]) -> None:

@@ -28,6 +28,14 @@ Type elementFor(Type type, bool isUnsigned) {
   return IntegerType::get(type.getContext(), integer.getWidth(), IntegerType::Unsigned);
 }
 
+/// True for lanes of which there are none, as behind a condition that none of a short loop meets.
+/// Their box may begin anywhere.
+bool isEmpty(const View &lanes, const Context &context) {
+  return llvm::any_of(lanes.map, [&](int64_t dim) {
+    return dim >= 0 && tile::constantOf(context.domain.size[dim]) == std::optional<int64_t>(0);
+  });
+}
+
 SmallVector<int64_t, 4> listOf(Dims dims) {
   SmallVector<int64_t, 4> result;
   for (int64_t dim = 0; dims >> dim; ++dim)
@@ -78,6 +86,8 @@ bool Vectorizer::mayOverlap(const View &a, const View &b, const Context &context
 
 void Vectorizer::emitElementwise(Fn fn, const View &dst, ArrayRef<View> sources, Value scalar,
                                  bool scalarFirst, Round round, Context &context) {
+  if (isEmpty(dst, context))
+    return;
   bool clash = llvm::any_of(sources, [&](const View &source) {
     return !isSame(source, dst) && mayOverlap(source, dst, context);
   });
@@ -128,6 +138,8 @@ bool Vectorizer::sameOrder(const View &a, const View &b, const Context &context)
 
 /// Moves lanes. `src` may lack dimensions of `dst` (it is broadcast) and have others of size 1.
 void Vectorizer::emitCopy(const View &dst, const View &src, Context &context, FloatAttr pad) {
+  if (isEmpty(dst, context))
+    return;
   auto isMemory = [](const View &view) { return !tile::isOnChip(view.scope()); };
   if (!isMemory(dst) && !isMemory(src)) {
     if (isSame(dst, src))
@@ -151,6 +163,8 @@ void Vectorizer::emitCopy(const View &dst, const View &src, Context &context, Fl
 }
 
 void Vectorizer::emitFill(const View &dst, Value scalar, Context &context) {
+  if (isEmpty(dst, context))
+    return;
   SmallVector<Value> buffers, offsets, sizes;
   boxOf(dst, context, buffers, offsets, sizes);
   builder.create<tile::FillOp>(math.location, buffers, offsets, sizes, scalar);
@@ -329,6 +343,8 @@ Vectorizer::Operand Vectorizer::operand(Value value, Sign sign, Context &context
 /// Writes the lanes of `value` to `dst`, a tile. Dimensions of `value` that `dst` lacks have
 /// size 1.
 void Vectorizer::evaluate(Value value, const View &dst, Context &context) {
+  if (isEmpty(dst, context))
+    return;
   if (isUniform(value))
     return emitFill(dst, elementScalar(scalarOf(value)), context);
   bool isUnsigned = isUnsignedElement(dst.elementType());
