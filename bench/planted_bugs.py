@@ -109,6 +109,7 @@ BUGS = [
         "    OpBuilder builder(access);\n    set(builder, access->getLoc(), false);",
         "    OpBuilder builder(access);\n    if (!PLANTED)\n"
         "    set(builder, access->getLoc(), false);",
+        fuzzer="parts",
     ),
     Bug(
         "wrong-rounding",

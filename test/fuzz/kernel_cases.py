@@ -472,13 +472,14 @@ class Generator:
 
 class PartGenerator(Generator):
     """Kernels with more statements of some kinds: tiles that are shifted in place, values that
-    repeat or stay for some elements, and sums that each turn of a loop takes out and clears."""
+    repeat or stay for some elements, sums that each turn of a loop takes out and clears, and sums
+    that start anew in some turns."""
 
     def statement(self) -> list[Statement]:
         if self.chance(0.6):
             return super().statement()
-        kinds = [self.shift, self.repeat, *([self.flushed] if self.has_cube else [])]
-        return [self.random.choice(kinds)()]
+        sums = [self.flushed, self.restarted] if self.has_cube else []
+        return [self.random.choice([self.shift, self.repeat, *sums])()]
 
     def shift(self) -> Statement:
         tile = self.random.choice(self.scores + self.halves)
@@ -526,4 +527,18 @@ class PartGenerator(Generator):
             body.insert(self.random.randint(1, 4), self.parallel())
         self.depth -= 1
         self.loops.pop()
+        return Statement(f"for {name} in T.Pipelined({self.bound()}, num_stages=2):", body)
+
+    def restarted(self) -> Statement:
+        """A sum over the turns since the last one that cleared it."""
+        name = f"k{self.number}"
+        self.number += 1
+        score = self.random.choice(self.scores)
+        conditions = [f"{name} == 1", f"{name} % 2 == 0", f"{name} > bx", "count > 1"]
+        clear = Statement(f"if {self.random.choice(conditions)}:", [Statement(f"T.clear({score})")])
+        body = [
+            Statement(f"T.copy(B[{name} * {self.bk}, bx * {self.bn}], b)"),
+            Statement(f"T.gemm(a, b, {score})"),
+        ]
+        body.insert(self.random.randint(0, 2), clear)
         return Statement(f"for {name} in T.Pipelined({self.bound()}, num_stages=2):", body)
