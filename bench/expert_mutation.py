@@ -65,11 +65,13 @@ class Case:
 
 
 def by_hand(name: str, fixed: dict[str, Any], *inputs: np.ndarray) -> Callable[[], Case]:
-    """A kernel of test/e2e/test_expert.py."""
+    """A kernel of test/e2e/test_expert.py or test_meetings.py."""
 
     def case() -> Case:
         wanted = []
-        text = (kernels.ROOT / "test" / "e2e" / "test_expert.py").read_text("utf-8")
+        files = ("test_expert.py", "test_meetings.py")
+        text = "".join((kernels.ROOT / "test" / "e2e" / f).read_text("utf-8") for f in files)
+        text = text.replace("from __future__ import annotations", "")
         for node in ast.parse(text).body:
             is_setting = isinstance(node, ast.Assign) and node.targets[0].id == "MANUAL"
             if is_setting or (isinstance(node, ast.FunctionDef) and node.name == name):
@@ -139,6 +141,8 @@ KERNELS: dict[str, Callable[[], Case]] = {
         randn((64, 32), seed=2),
     ),
     "braked": by_hand("braked", {"n": 6}, f32(6, 64)),
+    "relay": by_hand("relay", {"n": 64, "blocks": 4, "turns": 3}, f32(4, 64), zeros(2, 4, 64)),
+    "swapped_halves": by_hand("swapped_halves", {"blocks": 3}, f32(3, 2, 64), zeros(3, 2, 64)),
     "matmul": printed(
         lambda: workloads.matmul(512, 256, 256, 64, 64, 64),
         randn((512, 256)),

@@ -204,7 +204,10 @@ void defineBuilder(nb::module_ &m) {
              return region;
            })
       .def("set_pad", &KernelBuilder::setPad)
-      .def("copy", &KernelBuilder::copy, nb::arg(), nb::arg(), nb::arg(), nb::arg("relu") = false)
+      .def("copy", &KernelBuilder::copy, nb::arg(), nb::arg(), nb::arg(), nb::arg("relu") = false,
+           nb::arg("scale") = nb::none())
+      .def("store_fractals", &KernelBuilder::storeFractals, nb::arg(), nb::arg(), nb::arg(),
+           nb::arg("relu"), nb::arg("scale").none(), nb::arg("split"))
       .def("fill", &KernelBuilder::fill)
       .def("gemm", &KernelBuilder::gemm, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
            nb::arg().none(), nb::arg())
@@ -240,6 +243,7 @@ void defineBuilder(nb::module_ &m) {
            nb::arg("rotate") = nb::none())
       .def("barrier", &KernelBuilder::barrier)
       .def("block_sync", &KernelBuilder::blockSync)
+      .def("core_barrier", &KernelBuilder::coreBarrier)
       .def("print_message", &KernelBuilder::printMessage)
       .def("print_box", &KernelBuilder::printBox)
       .def("print_scalar", &KernelBuilder::printScalar)

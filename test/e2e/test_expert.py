@@ -265,9 +265,94 @@ def test_scope_and_narrow_integers():
     a, b = (rng.integers(-3, 3, (32, 32)).astype(np.int8) for _ in range(2))
 
     def reference(a, b):
-        return (a.astype(np.int32) @ b.astype(np.int32).T).astype(np.int8)
+        return np.clip(a.astype(np.int32) @ b.astype(np.int32).T, -128, 127).astype(np.int8)
 
     check(scoped, [a, b], reference, n=32)
+
+
+@tilelang.jit
+def scaled(A, B, n, relu, scale):
+    """A sum of integers leaves as int8, by a factor."""
+    A: T.Tensor((n, n), T.int8)
+    B: T.Tensor((n, n), T.int8)
+    C = T.empty((n, n), T.int8)
+    with T.Kernel(1, is_npu=True) as (_, _), T.Scope("Cube"):
+        a = T.alloc_L1((n, n), T.int8)
+        b = T.alloc_L1((n, n), T.int8)
+        c = T.alloc_L0C((n, n), T.int32)
+        T.copy(A, a)
+        T.copy(B, b)
+        T.gemm(a, b, c, initC=True)
+        T.store_fixpipe(c, C, enable_nz2nd=True, pre_relu_mode=relu, scale=scale)
+    return C
+
+
+@pytest.mark.parametrize(("relu", "scale"), [("", 0.125), ("relu", 0.0375), ("", -2.0)])
+def test_integers_leave_scaled_and_saturated(relu, scale):
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-9, 9, (32, 32)).astype(np.int8) for _ in range(2))
+
+    def reference(a, b):
+        c = a.astype(np.int32) @ b.astype(np.int32)
+        c = np.maximum(c, 0) if relu else c
+        quantised = np.rint(c.astype(np.float32) * np.float32(scale))
+        return np.clip(quantised, -128, 127).astype(np.int8)
+
+    check(scaled, [a, b], reference, n=32, relu=relu, scale=scale)
+
+
+@tilelang.jit
+def wrapped(A, B, n):
+    """The compiler's way out of a sum keeps the meaning of a copy: narrow integers wrap."""
+    A: T.Tensor((n, n), T.int8)
+    B: T.Tensor((n, n), T.int8)
+    C = T.empty((n, n), T.int8)
+    with T.Kernel(1):
+        a = T.alloc_shared((n, n), T.int8)
+        b = T.alloc_shared((n, n), T.int8)
+        c = T.alloc_fragment((n, n), T.int32)
+        T.copy(A, a)
+        T.copy(B, b)
+        T.gemm(a, b, c, clear_accum=True)
+        T.copy(c, C)
+    return C
+
+
+def test_integers_of_a_fragment_wrap():
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-9, 9, (32, 32)).astype(np.int8) for _ in range(2))
+    check(wrapped, [a, b], lambda a, b: (a.astype(np.int32) @ b).astype(np.int8), n=32)
+
+
+@tilelang.jit
+def fractals(A, B, m, n, dtype, width):
+    """The accumulator in its own order, columns of `width`, behind the first column of C."""
+    A: T.Tensor((m, 32), T.float16)
+    B: T.Tensor((32, n), T.float16)
+    C = T.empty((1 + T.ceildiv(n, width), m, width), dtype)
+    with T.Kernel(1, is_npu=True) as (_, _), T.Scope("Cube"):
+        a = T.alloc_L1((m, 32), T.float16)
+        b = T.alloc_L1((32, n), T.float16)
+        c = T.alloc_L0C((m, n), T.float32)
+        T.copy(A, a)
+        T.copy(B, b)
+        T.gemm(a, b, c, initC=True)
+        T.store_fixpipe(c, C[1, 0, 0], size=[m, n], channel_split=width == 8, pre_relu_mode="relu")
+    return C
+
+
+@pytest.mark.parametrize(
+    ("n", "dtype", "width"), [(48, "float16", 16), (32, "float32", 16), (40, "float32", 8)]
+)
+def test_accumulator_in_its_own_order(n, dtype, width):
+    a, b = randn((24, 32), np.float16, seed=1), randn((32, n), np.float16, seed=2)
+
+    def reference(a, b):
+        c = np.maximum(a.astype(np.float32) @ b.astype(np.float32), 0)
+        columns = c.reshape(24, n // width, width).transpose(1, 0, 2)
+        return np.concatenate([np.zeros((1, 24, width), np.float32), columns]).astype(dtype)
+
+    check(fractals, [a, b], reference, rtol=2e-3, atol=2e-3, m=24, n=n, dtype=dtype, width=width)
 
 
 @tilelang.jit

@@ -28,7 +28,7 @@ def bench_mutation():
 
 
 #: Expert sources -> every how many of their mutants are judged here.
-EXPERT = {"ring": 1, "ping_pong": 2, "matmul": 5, "attention": 29}
+EXPERT = {"ring": 1, "ping_pong": 2, "relay": 2, "matmul": 5, "attention": 29}
 
 
 @pytest.mark.parametrize("kernel", EXPERT)

@@ -45,6 +45,22 @@ def fixpipe(**options: object) -> Callable[[], None]:
     return statement
 
 
+def fractals(dtype: str, **options: object) -> Callable[[], None]:
+    def statement() -> None:
+        c = T.alloc_L0C((16, 16), "float32")
+        T.store_fixpipe(c, T.alloc_global((16, 16), dtype), **options)
+
+    return statement
+
+
+def barrier(pipe: str, event: object = 0, name: str = "block_barrier") -> Callable[[], None]:
+    def statement() -> None:
+        with T.rs(pipe):
+            getattr(T, name)(event)
+
+    return statement
+
+
 REFUSED = {
     "no rs": (lambda: T.set_flag("PIPE_V", 0), r'stands outside `with T.rs\("PIPE_...'),
     "pipe": (flag("PIPE_X", "PIPE_V"), "unknown pipe 'PIPE_X'; allowed are PIPE_S"),
@@ -66,7 +82,38 @@ REFUSED = {
     ),
     "signal": (signal("PIPE_MTE2", 0), "both kinds of core have PIPE_MTE2; put it inside T.Scope"),
     "signal of all": (signal("PIPE_ALL", 0), "belongs to one pipe, found PIPE_ALL"),
-    "fractals": (fixpipe(), "writes rows: enable_nz2nd=True"),
+    "barrier of both": (barrier("PIPE_MTE2"), "both kinds of core have PIPE_MTE2; put it inside"),
+    "barrier of all": (barrier("PIPE_ALL"), "belongs to one pipe, found PIPE_ALL"),
+    "barrier of the cube": (
+        barrier("PIPE_FIX", name="subblock_barrier"),
+        "the two vector cores of a block meet, and PIPE_FIX is a pipe of the cube core",
+    ),
+    "barrier in the cube's scope": (
+        scoped("Cube", barrier("PIPE_MTE2", name="subblock_barrier")),
+        r'vector cores of a block meet, and this is T.Scope\("Cube"\)',
+    ),
+    "barrier number": (
+        lambda: barrier("PIPE_MTE3", T.alloc_var("int32"))(),
+        "the number of T.block_barrier is known only at run time",
+    ),
+    "split rows": (
+        fixpipe(enable_nz2nd=True, channel_split=True),
+        "divides the columns of the accumulator's own order, and enable_nz2nd=True writes rows",
+    ),
+    "endless scale": (fixpipe(scale=float("inf")), "scale is a finite number, found inf"),
+    "scale of floats": (
+        fixpipe(enable_nz2nd=True, scale=2.0),
+        "a scale is for int32 of T.alloc_L0C that leaves as int8; the source is",
+    ),
+    "fractals of ub": (fixpipe(), "that of a matrix in T.alloc_L0C; the source is"),
+    "fractals of rows": (
+        fractals("float32"),
+        r"columns of 16 elements, to a tensor of shape \(columns, rows, 16\)",
+    ),
+    "split halves": (
+        fractals("float16", channel_split=True),
+        "channel_split halves the fractals of float32, found",
+    ),
     "relu mode": (fixpipe(enable_nz2nd=True, pre_relu_mode="elu"), "unknown pre_relu_mode 'elu'"),
     "relu of ub": (
         fixpipe(enable_nz2nd=True, pre_relu_mode="relu"),

@@ -28,7 +28,7 @@ void note(CellEntries &entries, uint32_t tick, uint16_t low, uint16_t high, bool
     } else {
       ++i;
     }
-  entries.push_back({low, high, 0, isWrite, false, tick, 0, 0});
+  entries.push_back({low, high, 0, isWrite, false, {}, tick, 0, 0});
 }
 
 /// What a cell knows. An access whose runs overlap may have noted them in any order.

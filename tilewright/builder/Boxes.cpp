@@ -265,7 +265,7 @@ KernelBuilder::Impl::BoxOperands KernelBuilder::Impl::operands(ArrayRef<Resolved
 //----------------------------------------------------------------------------===//
 
 void KernelBuilder::copy(const Operand &src, const Operand &dst, const std::vector<Value> &size,
-                         bool relu) {
+                         bool relu, std::optional<double> scale) {
   Impl &b = *impl;
   b.requireLaunch("T.copy stands");
   if (relu &&
@@ -281,11 +281,19 @@ void KernelBuilder::copy(const Operand &src, const Operand &dst, const std::vect
   auto [from, to] = b.match(src, dst, size, "T.copy");
   b.noteBoxOp();
   auto operands = b.operands({to, from});
-  FloatAttr pad;
+  // On the author's way out of an accumulator narrow integers saturate, as the hardware does.
+  bool narrows = b.scopeOf(src.buffer) == tile::Scope::L0C && src.buffer.dtype == DType::Int32 &&
+                 dst.buffer.dtype == DType::Int8;
+  if (scale && !narrows)
+    fail("E0607: a scale is for int32 of T.alloc_L0C that leaves as int8; the source is " +
+         b.describe(src.buffer) + ", the destination " + b.describe(dst.buffer));
+  FloatAttr pad, factor;
+  if (narrows)
+    factor = b.builder.getF32FloatAttr(static_cast<float>(scale.value_or(1.0)));
   if (auto found = b.pads.find(operands.buffers[1]); found != b.pads.end())
     pad = b.builder.getF64FloatAttr(found->second);
   b.verify(b.builder.create<tile::CopyOp>(b.location, operands.buffers, operands.offsets,
-                                          operands.sizes, pad, relu));
+                                          operands.sizes, pad, relu, factor));
 }
 
 /// Fills a box of a tensor that nothing bounds: a tile of one piece of a row is stored again and

@@ -220,6 +220,32 @@ void KernelBuilder::barrier(const std::string &pipe) {
   b.place(b.builder.create<tile::BarrierOp>(b.location, name), core);
 }
 
+void KernelBuilder::coreBarrier(const std::string &pipe, const Value &id, bool allBlocks) {
+  Impl &b = *impl;
+  std::string what = allBlocks ? "T.block_barrier" : "T.subblock_barrier";
+  Pipe name = parsePipe(pipe);
+  if (name == Pipe::All)
+    fail("E0603: " + what + " belongs to one pipe, found PIPE_ALL; name the pipe with T.rs");
+  b.eventId(id, what);
+  auto number = constantInteger(id);
+  if (!number)
+    fail("E0604: the number of " + what +
+         " is known only at run time; all cores meet at one "
+         "number: write it out");
+  std::optional<Core> core = b.coreOfSync({name}, what);
+  if (!allBlocks && core == Core::AIC)
+    fail("E0602: T.subblock_barrier: the two vector cores of a block meet, and " +
+         std::string(b.placing.scopes.empty() ? textOf(name) + " is a pipe of the cube core"
+                                              : "this is T.Scope(\"Cube\")"));
+  if (!core && (!allBlocks || name == Pipe::MTE3))
+    core = Core::AIV;
+  if (!core)
+    fail("E0602: " + what + ": both kinds of core have " + textOf(name) +
+         "; put it inside T.Scope(\"Cube\") or T.Scope(\"Vector\")");
+  auto barrier = b.builder.create<tile::CoreBarrierOp>(b.location, name, *number, allBlocks);
+  b.place(barrier, *core);
+}
+
 void KernelBuilder::blockSync(const std::string &pipe, const Value &id, bool isWait) {
   Impl &b = *impl;
   std::string what = isWait ? "T.sync_block_wait" : "T.sync_block_set";
@@ -237,6 +263,50 @@ void KernelBuilder::blockSync(const std::string &pipe, const Value &id, bool isW
                       ? b.builder.create<tile::BlockWaitOp>(b.location, name, event)
                       : b.builder.create<tile::BlockSetOp>(b.location, name, event).getOperation();
   b.place(op, *core);
+}
+
+void KernelBuilder::storeFractals(const Operand &src, const Operand &dst,
+                                  const std::vector<Value> &size, bool relu,
+                                  std::optional<double> scale, bool split) {
+  Impl &b = *impl;
+  constexpr const char *kWhat = "T.store_fixpipe";
+  b.requireLaunch("T.store_fixpipe stands");
+  if (split && dst.buffer.dtype != DType::Float32)
+    fail("E0607: channel_split halves the fractals of float32, found " + b.describe(dst.buffer));
+  ResolvedBox from = size.empty() ? b.resolve(src, kWhat) : b.sized(src, size, kWhat);
+  int64_t width = split ? 8 : dst.buffer.dtype == DType::Int8 ? 32 : 16;
+  if (b.scopeOf(src.buffer) != tile::Scope::L0C || from.sizes.size() < 2)
+    fail("E0607: the accumulator's own order is that of a matrix in T.alloc_L0C; the source is " +
+         b.describe(src.buffer));
+  if (b.scopeOf(dst.buffer) != tile::Scope::Global || dst.buffer.shape.size() != 3 ||
+      dst.buffer.shape.back() != width || dst.kind == Operand::Kind::Region)
+    fail("E0607: without enable_nz2nd T.store_fixpipe writes the accumulator's own order, columns "
+         "of " +
+         llvm::Twine(width) + " elements, to a tensor of shape (columns, rows, " +
+         llvm::Twine(width) + ") or a corner of one; the destination is " + b.describe(dst.buffer));
+  size_t rows = from.sizes.size() - 2, last = from.sizes.size() - 1;
+  Value zero = Value::number(int64_t(0)), one = Value::number(int64_t(1)),
+        step = Value::number(width);
+  Value total = from.sizes[last];
+  auto constant = constantInteger(total);
+  Value at = beginFor(zero, binary("ceildiv", total, step), one, 0);
+  Value column = binary("mul", at, step);
+  Value count =
+      constant && *constant % width == 0 ? step : binary("min", binary("sub", total, column), step);
+  Operand part = src, place = dst;
+  part.kind = place.kind = Operand::Kind::Region;
+  part.starts = from.offsets;
+  part.starts[last] = binary("add", from.offsets[last], column);
+  part.sizes = from.sizes;
+  part.sizes[last] = count;
+  part.scalars.assign(part.sizes.size(), false);
+  if (dst.kind == Operand::Kind::Whole)
+    place.starts.assign(3, zero);
+  place.starts[0] = binary("add", place.starts[0], at);
+  place.sizes = {one, from.sizes[rows], count};
+  place.scalars = {true, false, false};
+  copy(part, place, {}, relu, scale);
+  endFor();
 }
 
 } // namespace tilewright::builder

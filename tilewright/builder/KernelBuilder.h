@@ -184,7 +184,11 @@ public:
 
   // Boxes. `size` is the list of sizes of the Ascend dialect, empty when not given.
   void copy(const Operand &src, const Operand &dst, const std::vector<Value> &size,
-            bool relu = false);
+            bool relu = false, std::optional<double> scale = std::nullopt);
+  /// The way out of T.alloc_L0C in the accumulator's own order: column j of 16 elements (32 of one
+  /// byte, 8 with `split`) goes to [j, :, :] of a tensor of rank 3.
+  void storeFractals(const Operand &src, const Operand &dst, const std::vector<Value> &size,
+                     bool relu, std::optional<double> scale, bool split);
   void fill(const Operand &dst, const Value &value);
   void gemm(const Operand &a, const Operand &b, const Operand &c, bool transposeA, bool transposeB,
             const std::optional<Value> &init, const std::vector<Value> &size);
@@ -228,6 +232,8 @@ public:
   void barrier(const std::string &pipe);
   /// Counts semaphore `id` of the other kind of core up, or waits for the own one.
   void blockSync(const std::string &pipe, const Value &id, bool isWait);
+  /// The vector cores of a block, or the cores of one kind of all blocks, wait for each other.
+  void coreBarrier(const std::string &pipe, const Value &id, bool allBlocks);
 
   /// The statements of an operator that is a file of IR (`text`, named `file` in errors).
   void inlineTemplate(const std::string &text, const std::string &file,

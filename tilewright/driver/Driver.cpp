@@ -51,7 +51,7 @@ bool isSync(const sim::Insn &insn) {
   if ((op == sim::Opcode::BlockSet || op == sim::Opcode::BlockWait) && insn.p1 == sim::Pipe::All)
     return false; // the end of a block
   return op == sim::Opcode::SetFlag || op == sim::Opcode::WaitFlag || op == sim::Opcode::Barrier ||
-         op == sim::Opcode::BlockSet || op == sim::Opcode::BlockWait;
+         op == sim::Opcode::BlockSet || op == sim::Opcode::BlockWait || op == sim::Opcode::Meet;
 }
 
 /// Calls visit(launch, core, code index, instruction) for every synchronisation instruction, in a
@@ -198,6 +198,9 @@ static bool checkIds(ModuleOp module, const machine::Machine &chip) {
     llvm::TypeSwitch<Operation *>(op)
         .Case<npu::SetFlagOp, npu::WaitFlagOp>([&](auto flag) {
           check(op, flag.getId(), flag.getRotate(), chip.flagIdsPerPipePair, event);
+        })
+        .Case([&](npu::CoreBarrierOp barrier) {
+          check(op, barrier.getId(), Value(), chip.blockFlagIds, signal);
         })
         .Case<npu::BlockSetOp, npu::BlockWaitOp>([&](auto sync) {
           if (sync.getPipe() != Pipe::All)
@@ -629,8 +632,11 @@ std::vector<SyncPoint> Kernel::syncPoints() const {
           text += "wait_flag " + p0 + "->" + p1 + id;
         else if (insn.op == sim::Opcode::Barrier)
           text += "barrier " + p0;
+        else if (insn.op == sim::Opcode::Meet)
+          text += "block_barrier " + p0 + id;
         else
-          text += (insn.op == sim::Opcode::BlockSet ? "block_set " : "block_wait ") + p0 + id;
+          text += std::string(insn.isSibling ? "sibling " : "") +
+                  (insn.op == sim::Opcode::BlockSet ? "block_set " : "block_wait ") + p0 + id;
         points.push_back({text, sim::placeOf(impl->launches[launch].program, insn.location)});
       });
   return points;

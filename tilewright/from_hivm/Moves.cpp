@@ -133,7 +133,8 @@ LogicalResult Reader::fixpipe(Operation *op, Value src, Value dst, bool relu) {
                      (*to)->sizes.back());
   }
   Boxes boxes = boxesOf({place, given});
-  builder.create<npu::FixpipeOp>(loc, boxes.buffers, boxes.offsets, boxes.sizes, unitIf(relu));
+  builder.create<npu::FixpipeOp>(loc, boxes.buffers, boxes.offsets, boxes.sizes, unitIf(relu),
+                                 FloatAttr());
   return success();
 }
 

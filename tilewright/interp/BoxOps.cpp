@@ -208,6 +208,12 @@ void runCopy(Machine &m, const Node &node, const BoxOperands &operands) {
       std::transform(values, values + from.count, values, [](auto x) { return support::relu(x); });
     });
   }
+  if (auto scale = cast<tile::CopyOp>(node.op).getScale()) {
+    float factor = scale->convertToFloat();
+    auto *values = reinterpret_cast<int32_t *>(dense);
+    std::transform(values, values + from.count, values,
+                   [&](int32_t x) { return support::quantised(x, factor); });
+  }
   writeBox(to, converted(m, 2, kind, dense, to.kind(), to.count));
 }
 

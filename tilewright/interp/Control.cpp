@@ -4,6 +4,7 @@
 // differ by lane; then the body runs under the mask of the lanes that take it.
 
 #include "tilewright/interp/Machine.h"
+#include "tilewright/tile/CoreOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -166,6 +167,9 @@ void runWhile(Machine &m, const Node &node) {
 
 //===-- Launches and calls -------------------------------------------------------------------===//
 
+/// Each block has threads for its cores.
+constexpr int64_t kMostTogether = 128;
+
 void runLaunch(Machine &m, const Node &node) {
   if (m.inLaunch)
     return m.fail(node, "a launch inside a launch");
@@ -179,17 +183,27 @@ void runLaunch(Machine &m, const Node &node) {
   }
   const Body &body = node.bodies[0];
   m.inLaunch = true;
+  std::vector<std::array<int64_t, 3>> together; // where all blocks meet
+  bool meets = tile::meets(cast<tile::LaunchOp>(node.op), /*allBlocks=*/true);
+  if (meets && grid[0] * grid[1] * grid[2] > kMostTogether)
+    return m.fail(node, "T.block_barrier waits for all blocks at once, and this launch has " +
+                            Twine(grid[0] * grid[1] * grid[2]) + "; the interpreter runs up to " +
+                            Twine(kMostTogether) + " at once");
   for (int64_t z = 0; z < grid[2] && !m.failed(); ++z)
     for (int64_t y = 0; y < grid[1] && !m.failed(); ++y)
       for (int64_t x = 0; x < grid[0] && !m.failed(); ++x) {
         m.block = {x, y, z};
         for (size_t dim = 0; dim < body.arguments.size(); ++dim)
           m.slot(body.arguments[dim]).setInteger(m.block[dim]);
-        if (node.number)
-          runPrograms(m, node);
+        if (meets)
+          together.push_back(m.block);
+        else if (node.number)
+          runPrograms(m, node, m.block);
         else
           m.run(body);
       }
+  if (meets && !m.failed())
+    runPrograms(m, node, together);
   m.inLaunch = false;
 }
 

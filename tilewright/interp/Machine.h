@@ -215,9 +215,10 @@ llvm::ArrayRef<HandlerEntry> laneHandlers();
 llvm::ArrayRef<HandlerEntry> boxHandlers();
 llvm::ArrayRef<HandlerEntry> programHandlers();
 
-/// Runs one block of a launch that is divided by hand: a program for each core, which take turns
-/// where one waits for another.
-void runPrograms(Machine &parent, const Node &launch);
+/// Runs blocks of a launch that is divided by hand together: a program for each core, which take
+/// turns where one waits for another.
+void runPrograms(Machine &parent, const Node &launch,
+                 llvm::ArrayRef<std::array<int64_t, 3>> blocks);
 
 /// Runs a node of a machine with a shadow, and in the shadow.
 void runShadowed(Machine &m, const Node &node);

@@ -30,32 +30,43 @@ static bool hasTwoVectorCores(tile::LaunchOp launch) {
 
 class Programs {
 public:
-  Programs(Machine &parent, const Node &launch);
+  using Block = std::array<int64_t, 3>;
+  Programs(Machine &parent, const Node &launch, ArrayRef<Block> blocks);
 
   /// Runs all programs to their ends, or until something failed.
   void run();
 
-  std::map<uint32_t, std::vector<char>> shared; ///< exchange tiles
-
   void set(Machine &m, int64_t id);
   void wait(Machine &m, const Node &node, int64_t id);
+  void meet(Machine &m, const Node &node, int64_t id, bool allBlocks);
+
+  /// Memory of an exchange tile of the block that `m` works on.
+  std::vector<char> &shared(Machine &m, uint32_t index) { return exchange[{of(m).group, index}]; }
 
 private:
   struct Program {
-    Program(const Machine &parent, Core core, int64_t subCore) : machine(parent, core, subCore) {}
+    Program(const Machine &parent, size_t group, Core core, int64_t subCore)
+        : machine(parent, core, subCore), group(group) {}
 
     Machine machine;
+    size_t group; ///< the programs of a block, of those that run together
     Frame frame;
     std::unique_ptr<Shadow> shadow;
     bool isDone = false;
     const Node *waitsAt = nullptr;
     int64_t waitsFor = 0;
+    enum class Wait { Signal, Siblings, AllBlocks } wait = Wait::Signal;
+    /// How often it has come to each barrier.
+    std::map<std::pair<Wait, int64_t>, int64_t> arrivals;
     /// Of a vector core: signals to it, and from it to the cube core, that nobody has taken.
     std::map<int64_t, int64_t> toVector, toCube;
   };
 
+  using Wait = Program::Wait;
+
   Machine &parent;
   const Node &launch;
+  std::map<std::pair<size_t, uint32_t>, std::vector<char>> exchange;
   std::deque<Program> programs;
   std::mutex mutex;
   std::condition_variable changed;
@@ -67,17 +78,24 @@ private:
   template <class Fn>
   void forEachCounter(Program &self, bool isSet, Fn fn);
   bool canPass(Program &self);
+  void block(Program &self, const Node &node, Wait wait, int64_t id);
   void giveTurn(Program &self);
   void reportDeadlock();
 };
 
-Programs::Programs(Machine &parent, const Node &launch) : parent(parent), launch(launch) {
-  programs.emplace_back(parent, Core::AIC, 0);
+Programs::Programs(Machine &parent, const Node &launch, ArrayRef<Block> blocks)
+    : parent(parent), launch(launch) {
   bool hasTwo = hasTwoVectorCores(cast<tile::LaunchOp>(launch.op));
-  for (int64_t subCore = 0; subCore < (hasTwo ? 2 : 1); ++subCore)
-    programs.emplace_back(parent, Core::AIV, subCore);
+  for (auto [group, block] : llvm::enumerate(blocks)) {
+    parent.block = block; // which the machines below take over
+    programs.emplace_back(parent, group, Core::AIC, 0);
+    for (int64_t subCore = 0; subCore < (hasTwo ? 2 : 1); ++subCore)
+      programs.emplace_back(parent, group, Core::AIV, subCore);
+  }
   for (Program &program : programs) {
     program.frame.slots = parent.frame->slots;
+    for (auto [dim, argument] : llvm::enumerate(launch.bodies[0].arguments))
+      program.frame.slots[argument].setInteger(program.machine.block[dim]);
     program.frame.buffers.resize(parent.frame->buffers.size());
     program.machine.frame = &program.frame;
     program.machine.programs = this;
@@ -112,11 +130,20 @@ template <class Fn>
 void Programs::forEachCounter(Program &self, bool isSet, Fn fn) {
   bool isCube = self.machine.core == Core::AIC;
   for (Program &program : programs)
-    if (program.machine.core == Core::AIV && (isCube || &program == &self))
+    if (program.machine.core == Core::AIV && program.group == self.group &&
+        (isCube || &program == &self))
       fn(isCube == isSet ? program.toVector : program.toCube);
 }
 
 bool Programs::canPass(Program &self) {
+  if (self.wait != Wait::Signal) {
+    std::pair<Wait, int64_t> barrier(self.wait, self.waitsFor);
+    return llvm::all_of(programs, [&](Program &other) {
+      bool isConcerned = other.machine.core == self.machine.core &&
+                         (self.wait == Wait::AllBlocks || other.group == self.group);
+      return !isConcerned || other.arrivals[barrier] >= self.arrivals[barrier];
+    });
+  }
   bool isOpen = true;
   forEachCounter(self, /*isSet=*/false,
                  [&](auto &counters) { isOpen &= counters[self.waitsFor] > 0; });
@@ -149,20 +176,29 @@ void Programs::reportDeadlock() {
     if (program.isDone)
       continue;
     bool isCube = program.machine.core == Core::AIC;
+    if (first && programs.size() > 3 && program.waitsFor == first->waitsFor)
+      continue; // one of many blocks
     text += (first ? ", " : "") +
             (isCube ? "the cube core" : "vector core " + std::to_string(program.machine.subCore)) +
-            " waits for signal " + std::to_string(program.waitsFor);
+            (program.wait == Wait::Signal      ? " waits for signal "
+             : program.wait == Wait::AllBlocks ? " waits in T.block_barrier "
+                                               : " waits in T.subblock_barrier ") +
+            std::to_string(program.waitsFor);
     first = first ? first : &program;
   }
-  parent.fail(*first->waitsAt, "E0902: deadlock: " + text + ", which nobody sends");
+  parent.fail(*first->waitsAt,
+              "E0902: deadlock: " + text +
+                  (first->wait == Wait::Signal ? ", which nobody sends"
+                                               : ", to which not all others come"));
 }
 
 void Programs::set(Machine &m, int64_t id) {
   forEachCounter(of(m), /*isSet=*/true, [&](auto &counters) { ++counters[id]; });
 }
 
-void Programs::wait(Machine &m, const Node &node, int64_t id) {
-  Program &self = of(m);
+/// Lets others run until `self` can go on.
+void Programs::block(Program &self, const Node &node, Wait wait, int64_t id) {
+  self.wait = wait;
   self.waitsFor = id;
   self.waitsAt = &node;
   if (!canPass(self)) {
@@ -172,19 +208,33 @@ void Programs::wait(Machine &m, const Node &node, int64_t id) {
     changed.wait(lock, [&] { return turn == &self; });
     lock.release();
   }
-  if (m.failed())
-    return;
-  self.waitsAt = nullptr;
-  forEachCounter(self, /*isSet=*/false, [&](auto &counters) { --counters[id]; });
+  if (!self.machine.failed())
+    self.waitsAt = nullptr;
+}
+
+void Programs::wait(Machine &m, const Node &node, int64_t id) {
+  Program &self = of(m);
+  block(self, node, Wait::Signal, id);
+  if (!m.failed())
+    forEachCounter(self, /*isSet=*/false, [&](auto &counters) { --counters[id]; });
+}
+
+void Programs::meet(Machine &m, const Node &node, int64_t id, bool allBlocks) {
+  Program &self = of(m);
+  Wait wait = allBlocks ? Wait::AllBlocks : Wait::Siblings;
+  ++self.arrivals[{wait, id}];
+  block(self, node, wait, id);
 }
 
 char *sharedMemory(Machine &m, uint32_t index, int64_t bytes) {
-  std::vector<char> &memory = m.programs->shared[index];
+  std::vector<char> &memory = m.programs->shared(m, index);
   memory.resize(bytes);
   return memory.data();
 }
 
-void runPrograms(Machine &parent, const Node &launch) { Programs(parent, launch).run(); }
+void runPrograms(Machine &parent, const Node &launch, ArrayRef<std::array<int64_t, 3>> blocks) {
+  Programs(parent, launch, blocks).run();
+}
 
 namespace {
 
@@ -196,14 +246,19 @@ void runBlockSet(Machine &m, const Node &node) { m.programs->set(m, m.integer(no
 void runBlockWait(Machine &m, const Node &node) {
   m.programs->wait(m, node, m.integer(node.operands[0]));
 }
+void runCoreBarrier(Machine &m, const Node &node) {
+  auto barrier = cast<tile::CoreBarrierOp>(node.op);
+  m.programs->meet(m, node, barrier.getId(), barrier.getAllBlocks());
+}
 
 } // namespace
 
 ArrayRef<HandlerEntry> programHandlers() {
   static const HandlerEntry kEntries[] = {
-      {"tile.sub_core_id", runSubCoreId}, {"tile.core_id", runCoreId},
-      {"tile.core_count", runCoreCount},  {"tile.begin_block", runBeginBlock},
-      {"tile.block_set", runBlockSet},    {"tile.block_wait", runBlockWait},
+      {"tile.sub_core_id", runSubCoreId},    {"tile.core_id", runCoreId},
+      {"tile.core_count", runCoreCount},     {"tile.begin_block", runBeginBlock},
+      {"tile.block_set", runBlockSet},       {"tile.block_wait", runBlockWait},
+      {"tile.core_barrier", runCoreBarrier},
   };
   return kEntries;
 }

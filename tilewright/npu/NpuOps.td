@@ -123,7 +123,12 @@ def Npu_MmadOp : Npu_BoxOp<"mmad", "index == 0 || !isMacro() ? Pipe::M : Pipe::M
 }
 def Npu_FixpipeOp : Npu_BoxOp<"fixpipe", "Pipe::FIX", WriteFirst> {
   let summary = "(dst GM or L1, src L0C): copy a box out of the accumulator, narrowing floats to nearest even";
-  let arguments = (ins Variadic<AnyMemRef>:$buffers, Variadic<Index>:$offsets, Variadic<Index>:$sizes, UnitAttr:$relu);
+  let description = [{
+    `relu` takes the maximum with 0 first. `scale` makes i8 of i32: the value as f32 times `scale`, rounded to nearest even,
+    saturated.
+  }];
+  let arguments = (ins Variadic<AnyMemRef>:$buffers, Variadic<Index>:$offsets, Variadic<Index>:$sizes, UnitAttr:$relu,
+                       OptionalAttr<F32Attr>:$scale);
   let assemblyFormat = "custom<Boxes>($buffers, type($buffers), $offsets, $sizes) attr-dict";
 }
 def Npu_StoreOp : Npu_BoxOp<"store", "Pipe::MTE3", WriteFirst> {
@@ -261,5 +266,15 @@ class Npu_BlockSyncOp<string mnemonic, string text> : Npu_Op<mnemonic, [MemoryEf
 }
 def Npu_BlockSetOp : Npu_BlockSyncOp<"block_set", "after everything on `pipe`, count up the other cores' semaphore `id`">;
 def Npu_BlockWaitOp : Npu_BlockSyncOp<"block_wait", "`pipe` waits for semaphore `id` (the AIC for both AIVs) and counts it down">;
+
+def Npu_CoreBarrierOp : Npu_Op<"core_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "later work on `pipe` starts when earlier work on it is done, on this core and its like";
+  let description = [{
+    Those that meet are the two AIVs of a group, or with `all_blocks` every core of this kind that has a block. All meet with
+    the same `id`.
+  }];
+  let arguments = (ins Npu_PipeAttr:$pipe, I64Attr:$id, UnitAttr:$all_blocks);
+  let assemblyFormat = "$pipe `id` $id (`all_blocks` $all_blocks^)? attr-dict";
+}
 
 #endif

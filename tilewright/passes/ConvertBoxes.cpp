@@ -269,7 +269,7 @@ LogicalResult BoxLowering::lowerCopy(tile::CopyOp copy) {
   if (srcScope == tile::Scope::L0C) {
     unlessGone(loc, clipped, [&] {
       builder.create<npu::FixpipeOp>(loc, operands.buffers, operands.offsets, operands.sizes,
-                                     copy.getReluAttr());
+                                     copy.getReluAttr(), copy.getScaleAttr());
     });
     return success();
   }
@@ -533,6 +533,21 @@ void BoxLowering::lowerChannelEnd(Operation *op) {
   }
 }
 
+/// On one pipe where the author orders pipes. Else it is one of the core: all that was issued is
+/// done before, and nothing is issued until the others are there.
+void BoxLowering::lowerBarrier(tile::CoreBarrierOp barrier) {
+  Location loc = barrier.getLoc();
+  auto pipe = [&](Pipe pipe) { return npu::PipeAttr::get(builder.getContext(), pipe); };
+  Pipe on = barrier.getPipe();
+  if (!function->hasAttr(npu::kManualSyncAttr)) {
+    on = Pipe::S;
+    builder.create<npu::BarrierOp>(loc, pipe(Pipe::All))
+        ->setAttr(tile::kUserAttr, builder.getUnitAttr());
+  }
+  builder.create<npu::CoreBarrierOp>(loc, pipe(on), barrier.getIdAttr(),
+                                     barrier.getAllBlocksAttr());
+}
+
 /// The author's orders, event by event.
 void BoxLowering::lowerSync(Operation *op) {
   Location loc = op->getLoc();
@@ -620,6 +635,7 @@ LogicalResult BoxLowering::lower(Operation *op) {
       .Case<tile::SetFlagOp, tile::WaitFlagOp, tile::BarrierOp, tile::BlockSetOp, tile::BlockWaitOp,
             tile::SetSlotFlagOp, tile::WaitSlotFlagOp>(
           [&](auto sync) { return lowerSync(sync), success(); })
+      .Case([&](tile::CoreBarrierOp barrier) { return lowerBarrier(barrier), success(); })
       .Default(
           [&](Operation *other) { return other->emitOpError("E0799: has no form on the NPU"); });
 }

@@ -3,6 +3,7 @@
 
 #include "tilewright/npu/NpuOps.h"
 #include "tilewright/passes/TileUtils.h"
+#include "tilewright/tile/CoreOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -85,6 +86,7 @@ private:
   void lowerStore(tile::StoreOp store);
   void lowerChannelEnd(mlir::Operation *op);
   void lowerSync(mlir::Operation *op);
+  void lowerBarrier(tile::CoreBarrierOp barrier);
   mlir::Value inBounds(mlir::Value buffer, mlir::ValueRange tileIndices);
   void fillPlace(mlir::Location loc, const Place &place, mlir::Value value);
   /// Runs `body` on one vector core only, when the work is done by both.

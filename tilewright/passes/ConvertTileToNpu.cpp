@@ -60,6 +60,7 @@ public:
       total = builder.create<arith::MulIOp>(loc, total, parts);
     }
     primeChannels(/*prime=*/true);
+    limitBlocks(total);
     Value step = builder.create<npu::CoreCountOp>(loc, builder.getIndexType());
     auto blocks = builder.create<scf::ForOp>(loc, first, total, step);
     builder.setInsertionPointToStart(blocks.getBody());
@@ -104,6 +105,7 @@ private:
     return success();
   }
 
+  void limitBlocks(Value total);
   Value heavyFirst(Value turn, Value total, Value cores, ArrayRef<Value> grid);
   void createBuffers();
   void primeChannels(bool prime);
@@ -118,6 +120,19 @@ private:
       hostScalars; ///< hostScalars: at the top of the function, before everything that uses them
   BoxLowering lowering;
 };
+
+/// Where all blocks meet, each needs a core of its own.
+void CoreProgram::limitBlocks(Value total) {
+  if (!tile::meets(launch, /*allBlocks=*/true))
+    return;
+  Location loc = launch.getLoc();
+  Value cores = builder.create<npu::CoreCountOp>(loc, builder.getIndexType());
+  Value fits = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ule, total, cores);
+  builder.create<npu::AssertOp>(
+      loc, fits,
+      "T.block_barrier waits for all blocks at once, and this launch has more blocks than the chip "
+      "has cores for them; launch fewer, each with a loop over its share of the work");
+}
 
 /// Number of the block whose turn it is: linear, or those with most work first. Rounds of all cores
 /// alternate in direction, and the last one, in which some cores have no block, is forward: its
@@ -248,7 +263,7 @@ bool isForBothCores(Operation &op) {
     bool isScalar = store && tile::scopeOf(store.getBuffer()) == tile::Scope::Local;
     return isScalar || isa<tile::AcquireOp, tile::PublishOp, tile::WaitOp, tile::ReleaseOp,
                            tile::SetFlagOp, tile::WaitFlagOp, tile::BarrierOp, tile::BlockSetOp,
-                           tile::BlockWaitOp>(inner)
+                           tile::BlockWaitOp, tile::CoreBarrierOp>(inner)
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });
@@ -425,6 +440,8 @@ private:
         vector |= core.getValue() == Core::AIV;
       }
     });
+    // Vector cores are a pair beside a cube core, which then has nothing to do.
+    cube |= vector && tile::meets(launch, /*allBlocks=*/false);
     Value shared = cube && vector && !tile::usesSubCoreId(launch) && !tile::isByCore(launch)
                        ? tensorSharedByVectorCores(launch)
                        : Value();

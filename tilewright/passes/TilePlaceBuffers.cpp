@@ -33,17 +33,16 @@ bool isFlexibleWrite(AccessInterface op, unsigned box) {
 }
 
 /// What the fixpipe converts on the way out of an accumulator.
-bool canFixpipe(Type from, Type to) {
-  return from == to || (from.isF32() && (to.isF16() || to.isBF16())) ||
-         (from.isInteger(32) && to.isInteger(8));
+bool canFixpipe(CopyOp copy) {
+  Type from = elementOf(copy.getBox(1).buffer), to = elementOf(copy.getBox(0).buffer);
+  return from == to || (from.isF32() && (to.isF16() || to.isBF16())) || copy.getScale();
 }
 
 /// The op fills the whole tile out of an accumulator, which the cube can do into L1.
 bool isAccumulatorWrite(AccessInterface op, unsigned box) {
   auto copy = dyn_cast<CopyOp>(op.getOperation());
   return copy && box == 0 && scopeOf(copy.getBox(1).buffer) == Scope::L0C &&
-         coversBuffer(copy.getBox(0)) &&
-         canFixpipe(elementOf(copy.getBox(1).buffer), elementOf(copy.getBox(0).buffer));
+         coversBuffer(copy.getBox(0)) && canFixpipe(copy);
 }
 
 /// Changes the place of a buffer everywhere.
@@ -271,7 +270,7 @@ LogicalResult Placer::legalize(CopyOp copy) {
     copy.erase();
     return success();
   }
-  bool fixpipe = srcScope == Scope::L0C && canFixpipe(srcType, dstType);
+  bool fixpipe = srcScope == Scope::L0C && canFixpipe(copy);
   bool global = isGlobal(dst.buffer) || isGlobal(src.buffer);
   if (fixpipe || (srcType == dstType && !(isGlobal(dst.buffer) && isGlobal(src.buffer)) &&
                   srcScope != Scope::L0C))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tilewright/passes/Ranges.h"
 #include "tilewright/passes/TileUtils.h"
+#include "tilewright/tile/CoreOps.h"
 
 namespace tilewright::passes {
 #define GEN_PASS_DEF_TILESPLITCORES
@@ -214,7 +215,7 @@ LogicalResult Splitter::label(Operation *op) {
     setCore(op, placed ? placed.getValue() : core);
     return success();
   };
-  if (isa<SetFlagOp, WaitFlagOp, tile::BarrierOp, BlockSetOp, BlockWaitOp>(op))
+  if (isa<SetFlagOp, WaitFlagOp, tile::BarrierOp, BlockSetOp, BlockWaitOp, CoreBarrierOp>(op))
     return run(Core::Both);
   if (isa<AcquireOp, PublishOp, WaitOp, ReleaseOp>(op))
     return run(cast<CoreAttr>(op->getAttr("core")).getValue());

@@ -282,7 +282,10 @@ void Checker::inGm(int lane, uint32_t tick, const Prepared &prepared, unsigned o
         return;
       }
     }
-    entries.push_back({low, high, uint8_t(lane), isWrite, atomic, tick, int32_t(block),
+    std::array<uint16_t, 2> meetings;
+    for (CoreKind kind : {CoreKind::AIC, CoreKind::AIV})
+      meetings[size_t(kind)] = uint16_t(clock[size_t(meetingsOf(kind))]);
+    entries.push_back({low, high, uint8_t(lane), isWrite, atomic, meetings, tick, int32_t(block),
                        prepared.source->location});
   };
   gm->access(memory.boxes, region, target.low + offset, *target.runs, isWrite, inCell);
@@ -359,26 +362,38 @@ std::string Checker::bufferText(int core, Space space, int64_t low, int64_t high
   return "buffer " + names + " (" + nameOf(space) + ")";
 }
 
+/// True where the access of group `first` is over before that of another group: a meeting of all
+/// blocks that the other one knows of came after it.
+static bool isOver(const GmShadow &first, const GmEntry &entry, const GmEntry &later) {
+  for (size_t kind = 0; kind < later.meetings.size(); ++kind) {
+    size_t known = std::min(size_t(later.meetings[kind]), first.meetings[kind].size());
+    if (known && HappensBefore::isOrdered(first.meetings[kind][known - 1], entry.lane, entry.tick))
+      return true;
+  }
+  return false;
+}
+
 void tilewright::sim::checkAcrossGroups(const Program &program, const GmSpace &space,
                                         const std::vector<GmShadow *> &groups,
                                         FindingList &findings) {
-  std::vector<CellEntries *> met; // what each group that met the cell knows
+  std::vector<std::pair<CellEntries *, const GmShadow *>> met; // of the groups that met the cell
   auto inCell = [&](size_t region, size_t cell, const std::string &place) {
     met.clear();
     for (GmShadow *shadow : groups)
       if (CellEntries *entries = shadow->entriesOf(region, cell))
-        met.push_back(entries);
+        met.push_back({entries, shadow});
     for (size_t g = 0; met.size() > 1 && g < met.size(); ++g) {
-      for (const GmEntry &write : *met[g]) {
+      for (const GmEntry &write : *met[g].first) {
         if (!write.isWrite)
           continue;
         for (size_t h = 0; h < met.size(); ++h) {
           if (h == g)
             continue;
-          for (const GmEntry &other : *met[h]) {
+          for (const GmEntry &other : *met[h].first) {
             bool isOnce = !other.isWrite || g < h; // a pair of writes meets twice
             if (!isOnce || other.high <= write.low || write.high <= other.low ||
-                (write.isAtomic && other.isAtomic))
+                (write.isAtomic && other.isAtomic) || isOver(*met[g].second, write, other) ||
+                isOver(*met[h].second, other, write))
               continue;
             FindingKind kind =
                 other.isWrite ? FindingKind::WriteAfterWrite : FindingKind::ReadAfterWrite;

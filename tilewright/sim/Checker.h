@@ -68,6 +68,10 @@ public:
       overlap(core, prepared, block);
   }
 
+  /// The group has come to where all blocks meet, with `clock` behind it.
+  void meet(CoreKind kind, const Clock &clock) { gm->meetings[size_t(kind)].push_back(clock); }
+
+  GmShadow &gmShadow() { return *gm; }
   /// What is known about GM, for checks between groups; the checker is then at its end.
   Lent<GmShadow> takeGmShadow() { return std::move(gm); }
 

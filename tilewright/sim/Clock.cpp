@@ -12,6 +12,7 @@
 #include <cmath>
 #include <deque>
 #include <map>
+#include <optional>
 #include <queue>
 #include <span>
 #include <utility>
@@ -20,6 +21,7 @@ namespace tilewright::sim {
 namespace {
 
 constexpr unsigned kAll = static_cast<unsigned>(Pipe::All);
+constexpr unsigned kSibling = 1;             ///< an AIV knows its AIC as peer 0
 constexpr unsigned kFlagIds = kBlockSignals; ///< per pair of cores; larger ids share places
 
 unsigned index(Pipe pipe) { return static_cast<unsigned>(pipe); }
@@ -91,6 +93,7 @@ struct Core {
   double readMissShare = 1;    ///< of the last read that met a sampled line
   int32_t peers[2] = {-1, -1}; ///< AIC: its AIVs; AIV: its AIC in [0]
   bool parked = false;
+  std::optional<double> arrived; ///< at a meeting of all blocks that is not over yet
 };
 
 /// Key of the heap: start of a core's next GM transfer, ties by core number.
@@ -121,6 +124,8 @@ public:
         ready.pop_front();
         advance(cores[number]);
       }
+      if (turns.empty() && passMeeting())
+        continue;
       if (turns.empty())
         break;
       const int32_t number = turns.top().core;
@@ -232,6 +237,11 @@ private:
         core.parked = true;
         return;
       }
+      if (record.kind == RecordKind::Meet) {
+        issue(core);
+        core.arrived = std::max(core.scalar, completion(core, record.pipe)) + chip.blockFlag;
+        return;
+      }
       if (!local(core, record)) {
         core.parked = true;
         return;
@@ -273,6 +283,7 @@ private:
       return true;
     case RecordKind::Transfer:
     case RecordKind::BlockWait:
+    case RecordKind::Meet:
       return true;
     }
     return true;
@@ -471,24 +482,67 @@ private:
     return core.incoming[peer * kFlagIds + id % kFlagIds];
   }
 
+  /// Nothing else can go on, so all cores of a kind that come to a meeting are there.
+  bool passMeeting() {
+    for (CoreKind kind : {CoreKind::AIC, CoreKind::AIV}) {
+      double time = 0;
+      for (const Core &core : cores)
+        if (core.input->kind == kind && core.arrived)
+          time = std::max(time, *core.arrived);
+      if (time == 0)
+        continue;
+      for (Core &core : cores) {
+        if (core.input->kind != kind || !core.arrived)
+          continue;
+        core.arrived.reset();
+        holdBack(core, core.input->records[core.next++].pipe, time);
+        ready.push_back(core.number);
+      }
+      return true;
+    }
+    return false;
+  }
+
+  /// The other vector core of a group.
+  int32_t siblingOf(const Core &core) const {
+    return core.peers[0] < 0 ? -1 : cores[core.peers[0]].peers[1 - (core.input->sub & 1)];
+  }
+
   void blockSet(Core &core, const Record &record) {
     issue(core);
     const double time = std::max(core.scalar, completion(core, record.pipe)) + chip.blockFlag;
-    // An AIC knows its AIVs by their sub number, an AIV knows its AIC as number 0.
-    const unsigned self = core.input->kind == CoreKind::AIV ? core.input->sub & 1 : 0;
-    for (int32_t peer : core.peers) {
-      if (peer < 0)
-        continue;
+    auto send = [&](int32_t peer, unsigned self) {
       signals(cores[peer], self, record.id).times.push_back(time);
       if (cores[peer].parked) {
         cores[peer].parked = false;
         ready.push_back(peer);
       }
+    };
+    if (record.other == Pipe::All) {
+      if (const int32_t sibling = siblingOf(core); sibling >= 0)
+        send(sibling, kSibling);
+      return;
+    }
+    // An AIC knows its AIVs by their sub number, an AIV knows its AIC as number 0.
+    const unsigned self = core.input->kind == CoreKind::AIV ? core.input->sub & 1 : 0;
+    for (int32_t peer : core.peers) {
+      if (peer >= 0)
+        send(peer, self);
     }
   }
 
   /// A cube core waits for both of its vector cores. False: not yet.
   bool blockWait(Core &core, const Record &record) {
+    if (record.other == Pipe::All) {
+      Signals &pending = signals(core, kSibling, record.id);
+      if (pending.empty())
+        return false;
+      const double time = pending.times[pending.head];
+      pending.pop();
+      issue(core);
+      holdBack(core, record.pipe, time);
+      return true;
+    }
     double time = 0;
     bool any = false;
     for (unsigned peer : {0u, 1u}) {

@@ -178,9 +178,40 @@ void runParallel(const Launch &launch, std::vector<GroupResult> &results, int nu
     thread.join();
 }
 
+/// Lets the cores of a kind go on together once all that have a block stand at the same meeting.
+/// False: nobody can.
+bool passMeeting(const Launch &launch, std::vector<std::unique_ptr<Group>> &groups,
+                 FindingList &findings) {
+  for (CoreKind kind : {CoreKind::AIC, CoreKind::AIV}) {
+    std::optional<int64_t> id;
+    bool isComplete = true;
+    for (auto &group : groups)
+      for (CoreRun &core : group->cores) {
+        if (core.kind != kind || (core.status == CoreStatus::Halted && core.block < 0))
+          continue;
+        bool isHere = core.status == CoreStatus::AtMeeting;
+        int64_t found = isHere ? core.program->code[core.vm.pc].imm : 0;
+        isComplete = isComplete && isHere && found == id.value_or(found);
+        id = found;
+      }
+    if (!id || !isComplete)
+      continue;
+    std::vector<GmShadow *> shadows;
+    for (auto &group : groups)
+      if (group->checker)
+        shadows.push_back(&group->checker->gmShadow());
+    checkAcrossGroups(launch.program, launch.gm, shadows, findings);
+    for (auto &group : groups)
+      group->passMeeting(kind);
+    return true;
+  }
+  return false;
+}
+
 /// Logical block order: a core stops before each block and each atomic, and the one with the
-/// smallest (block, atomic, group, core) goes on.
-void runOrdered(const Launch &launch, std::vector<GroupResult> &results) {
+/// smallest (block, atomic, group, core) goes on. Where all blocks meet, all of them go on
+/// together.
+void runOrdered(const Launch &launch, std::vector<GroupResult> &results, FindingList &findings) {
   bool hasAic = !launch.program.aic.code.empty();
   int numAivs = launch.program.aiv.code.empty() ? 0 : (hasAic ? 2 : 1);
   std::vector<GroupMemoryHandle> memories;
@@ -197,7 +228,8 @@ void runOrdered(const Launch &launch, std::vector<GroupResult> &results) {
   bool isFailed = false;
   auto go = [&](Group &group) {
     group.runUntilStuck();
-    group.drain(); // what another block reads next must be there
+    if (launch.isOrdered)
+      group.drain(); // what another block reads next must be there
     isFailed = isFailed || group.failed();
   };
   for (auto &group : groups)
@@ -226,10 +258,16 @@ void runOrdered(const Launch &launch, std::vector<GroupResult> &results) {
         core = &candidate;
       }
     }
-    if (!chosen)
+    if (chosen) {
+      core->isAdmitted = true;
+      go(*chosen);
+      continue;
+    }
+    if (!passMeeting(launch, groups, findings))
       break;
-    core->isAdmitted = true;
-    go(*chosen);
+    for (auto &group : groups)
+      if (!isFailed)
+        go(*group);
   }
   for (size_t i = 0; i < groups.size(); ++i) {
     if (!isFailed || groups[i]->failed())
@@ -263,6 +301,11 @@ std::string checkArguments(const Program &program, const std::vector<TensorArg> 
   if (chip.aivCount < 2 * chip.aicCount && program.isMixed())
     return "the chip has fewer than two vector cores per cube core";
   return validate(program, chip);
+}
+
+bool hasMeetings(const CoreProgram &core) {
+  return std::any_of(core.code.begin(), core.code.end(),
+                     [](const Insn &insn) { return insn.op == Opcode::Meet; });
 }
 
 bool hasAtomics(const CoreProgram &core) {
@@ -362,14 +405,14 @@ RunResult tilewright::sim::run(const Program &program, const std::vector<TensorA
     }
 
     std::vector<GroupResult> groups(static_cast<size_t>(launch.coreCount));
-    if (launch.isOrdered)
-      runOrdered(launch, groups);
+    FindingList findings;
+    if (launch.isOrdered || hasMeetings(program.aic) || hasMeetings(program.aiv))
+      runOrdered(launch, groups, findings);
     else
       runParallel(launch, groups, threadCount(options.numThreads));
     if (workspaceBytes > 0)
       WorkspaceStore::giveBack(std::move(workspace));
 
-    FindingList findings;
     std::vector<CoreRecords> records;
     merge(groups, result, findings, records);
     if (options.check && result.ok) {

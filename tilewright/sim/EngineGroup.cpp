@@ -241,6 +241,8 @@ std::optional<CoreStatus> Group::handle(CoreRun &core, const Insn &insn) {
     return blockSet(core, insn, isMutated(core, insn));
   case Opcode::BlockWait:
     return blockWait(core, insn);
+  case Opcode::Meet:
+    return meet(core, insn);
   case Opcode::BeginBlock: {
     int64_t block = core.vm.regs[insn.a];
     if (launch.isOrdered && !core.isAdmitted)
@@ -425,11 +427,12 @@ std::optional<CoreStatus> Group::blockSet(CoreRun &core, const Insn &insn, bool 
                 "cross-core id " + std::to_string(id) + " is outside 0.." +
                     std::to_string(launch.chip.blockFlagIds - 1) + " (" +
                     locationText(launch.program, insn.location) + ")");
-  if (cores.size() < 2)
+  if (cores.size() < (insn.isSibling ? 3 : 2))
     return fail(core, FindingKind::Deadlock, insn.location,
                 "block_set (" + locationText(launch.program, insn.location) +
-                    ") in a launch with one kind of core");
-  recordSync(core, RecordKind::BlockSet, insn.p0, insn.p0, id);
+                    ") in a launch with one core a group");
+  recordSync(core, RecordKind::BlockSet, insn.p0, insn.isSibling ? Pipe::All : insn.p0,
+             insn.isSibling ? id - kSiblings : id);
   forEachCounter(core, true, id, [&](BlockCounter &counter) {
     ++counter.open;
     counter.location = insn.location;
@@ -468,11 +471,43 @@ std::optional<CoreStatus> Group::blockWait(CoreRun &core, const Insn &insn) {
                     locationText(launch.program, insn.location) + ")");
   if (!canPassBlockWait(core))
     return CoreStatus::Blocked;
-  recordSync(core, RecordKind::BlockWait, insn.p0, insn.p0, id);
+  recordSync(core, RecordKind::BlockWait, insn.p0, insn.isSibling ? Pipe::All : insn.p0,
+             insn.isSibling ? id - kSiblings : id);
   forEachCounter(core, false, id, [](BlockCounter &counter) { --counter.open; });
   if (order)
     order->blockWait(core.index, insn.p0, int(id), insn.location, isHeld);
   return std::nullopt;
+}
+
+/// All blocks are wanted here: the engine lets them go on together.
+std::optional<CoreStatus> Group::meet(CoreRun &core, const Insn &insn) {
+  if (!core.isAdmitted)
+    return CoreStatus::AtMeeting;
+  core.isAdmitted = false;
+  recordSync(core, RecordKind::Meet, insn.p0, insn.p0, 0);
+  return std::nullopt;
+}
+
+void Group::passMeeting(CoreKind kind) {
+  Clock known{};
+  auto forEach = [&](auto fn) {
+    for (CoreRun &core : cores)
+      if (core.kind == kind && core.status == CoreStatus::AtMeeting)
+        fn(core, core.program->code[core.vm.pc].p0);
+  };
+  if (order)
+    forEach([&](CoreRun &core, Pipe pipe) {
+      join<kLanes>(known.data(), order->arrived(core.index, pipe).data());
+    });
+  if (delay)
+    delay->force(known);
+  if (checker)
+    checker->meet(kind, known);
+  forEach([&](CoreRun &core, Pipe pipe) {
+    if (order)
+      order->meet(core.index, pipe, kind, known);
+    core.isAdmitted = true;
+  });
 }
 
 void Group::print(CoreRun &core, const Insn &insn) {
@@ -510,8 +545,11 @@ void Group::finish() {
         waits += " waits at the end of the block";
         continue;
       }
-      waits += " waits in block_wait id " + std::to_string(flagId(core, insn)) + " on " +
-               nameOf(insn.p0) + " (" + locationText(launch.program, insn.location) + ")";
+      const char *what = insn.op == Opcode::Meet ? "block_barrier"
+                         : insn.isSibling        ? "subblock_barrier"
+                                                 : "block_wait";
+      waits += std::string(" waits in ") + what + " id " + std::to_string(flagId(core, insn)) +
+               " on " + nameOf(insn.p0) + " (" + locationText(launch.program, insn.location) + ")";
       if (first)
         continue;
       first = &core;

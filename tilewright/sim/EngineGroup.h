@@ -34,10 +34,11 @@ struct Launch {
 
 /// Why a core stopped running.
 enum class CoreStatus : uint8_t {
-  Ready,    ///< its slice is over
-  Blocked,  ///< BlockWait without a signal
-  AtBlock,  ///< before BeginBlock, in ordered launches
-  AtAtomic, ///< before an atomic, in ordered launches
+  Ready,     ///< its slice is over
+  Blocked,   ///< BlockWait without a signal
+  AtBlock,   ///< before BeginBlock, in ordered launches
+  AtAtomic,  ///< before an atomic, in ordered launches
+  AtMeeting, ///< where all blocks meet
   Halted,
   Failed, ///< the group's error says why
 };
@@ -54,7 +55,7 @@ struct CoreRun {
   CoreStatus status = CoreStatus::Ready;
   int64_t block = -1;
   int64_t atomics = 0;     ///< issued in this block
-  bool isAdmitted = false; ///< may pass the BeginBlock or atomic that it stands at
+  bool isAdmitted = false; ///< may pass the BeginBlock, atomic or meeting that it stands at
   bool isLeftOut = false;  ///< this block is not in the sample of timed ones
   int64_t scalarMark = 0;  ///< scalar instructions already told to the clock
   int64_t steps = 0;       ///< engine events, part of the watchdog's count
@@ -101,6 +102,9 @@ public:
 
   bool failed() const { return !error.empty(); }
 
+  /// Lets the cores of a kind go on from where all blocks meet.
+  void passMeeting(CoreKind kind);
+
   int64_t number = 0;
   std::vector<CoreRun> cores;
   std::string error;
@@ -132,12 +136,15 @@ private:
   std::optional<CoreStatus> waitFlag(CoreRun &core, const Insn &insn);
   std::optional<CoreStatus> blockSet(CoreRun &core, const Insn &insn, bool isDropped);
   std::optional<CoreStatus> blockWait(CoreRun &core, const Insn &insn);
+  std::optional<CoreStatus> meet(CoreRun &core, const Insn &insn);
   bool canPassBlockWait(const CoreRun &core);
   bool isRunnable(const CoreRun &core);
 
   /// Calls `fn` with each counter that a BlockSet raises (isSet) or a BlockWait lowers.
   template <typename Fn>
   void forEachCounter(const CoreRun &core, bool isSet, int64_t id, Fn fn) {
+    if (id >= kSiblings) // the AIVs are cores 1 and 2
+      return fn(toAiv[isSet ? 2 - core.index : core.index - 1][id]);
     if (core.kind == CoreKind::AIV)
       return fn(isSet ? toAic[core.index - 1][id] : toAiv[core.index - 1][id]);
     for (int aiv = 0; aiv + 1 < int(cores.size()); ++aiv)
@@ -151,9 +158,13 @@ private:
   }
   /// Number of a cross-core signal.
   int64_t signalId(const CoreRun &core, const Insn &insn) const {
-    return insn.p1 == Pipe::All ? kEndOfBlock : flagId(core, insn);
+    if (insn.p1 == Pipe::All)
+      return kEndOfBlock;
+    return flagId(core, insn) + (insn.isSibling ? kSiblings : 0);
   }
   bool isSignalId(const Insn &insn, int64_t id) const {
+    if (insn.isSibling)
+      id -= kSiblings;
     return insn.p1 == Pipe::All || (id >= 0 && id < launch.chip.blockFlagIds && id < kMaxFlagIds);
   }
   /// Whether the clock is to know of what `core` does.

@@ -36,6 +36,8 @@ bool Group::isCountedOnly(CoreRun &core, const Insn &insn) {
   switch (insn.op) {
   case Opcode::Issue:
     return core.prepared[insn.imm].pipe != Pipe::S && !core.slice->readsTiles();
+  case Opcode::Meet:
+    return false; // all blocks of such a launch are timed
   case Opcode::BlockSet:
     if (const int64_t id = signalId(core, insn); isSignalId(insn, id) && cores.size() > 1)
       forEachCounter(core, true, id, [](BlockCounter &counter) { ++counter.open; });

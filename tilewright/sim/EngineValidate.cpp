@@ -15,7 +15,6 @@ OperandRule ruleOf(TileOp op, const Template &tmpl) {
   switch (op) {
   case TileOp::Load:
   case TileOp::LoadL0:
-  case TileOp::Fixpipe:
   case TileOp::Store:
   case TileOp::AtomicAdd:
   case TileOp::AtomicMax:
@@ -26,6 +25,8 @@ OperandRule ruleOf(TileOp op, const Template &tmpl) {
   case TileOp::Reduce:
   case TileOp::Scan:
     return {2, 0};
+  case TileOp::Fixpipe:
+    return {2, tmpl.flags & kScale ? 1u : 0u};
   case TileOp::FillL1:
   case TileOp::Fill:
   case TileOp::ScalarStore:
@@ -249,6 +250,7 @@ private:
       return {};
     case Opcode::BlockSet:
     case Opcode::BlockWait:
+    case Opcode::Meet:
       if (insn.p0 == Pipe::All)
         return "needs one pipe";
       return insn.a < core.numRegs ? "" : "no such register";
@@ -271,6 +273,9 @@ private:
 std::string tilewright::sim::validate(const Program &program, const Machine &chip) {
   if (program.aic.code.empty() && program.aiv.code.empty())
     return "the program has no code";
+  for (const Insn &insn : program.aic.code)
+    if (insn.isSibling)
+      return "a signal between vector cores in the program of a cube core";
   if (std::string text = Validator(program, program.aic, CoreKind::AIC, chip).run(); !text.empty())
     return text;
   return Validator(program, program.aiv, CoreKind::AIV, chip).run();

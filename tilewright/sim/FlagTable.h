@@ -13,7 +13,9 @@ inline constexpr int kMaxFlagIds = 16;
 /// The cross-core signal with which the cores of a group meet at the end of a block; no program
 /// names it.
 inline constexpr int kEndOfBlock = kMaxFlagIds;
-inline constexpr int kBlockSignals = kMaxFlagIds + 1;
+/// Signals between the two vector cores of a group are counted behind those of the cube core.
+inline constexpr int kSiblings = kMaxFlagIds + 1;
+inline constexpr int kBlockSignals = kSiblings + kMaxFlagIds;
 
 /// A value for each event id of each pair of pipes of a core. A kernel uses few of the pairs, so
 /// those of a pair are made when one of them is asked for; this ends references to others.

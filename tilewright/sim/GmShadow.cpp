@@ -17,6 +17,8 @@ void GmShadow::reset(size_t numRegions) {
   pieces.clear();
   pieces.emplace_back();
   unused.clear();
+  for (std::vector<Clock> &known : meetings)
+    known.clear();
 }
 
 /// A page that knows nothing.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "tilewright/sim/HappensBefore.h"
 #include "tilewright/sim/Runs.h"
 
 #include <algorithm>
@@ -17,6 +18,7 @@ struct GmEntry {
   uint16_t low, high; ///< bytes within the cell
   uint8_t lane;
   bool isWrite, isAtomic;
+  std::array<uint16_t, 2> meetings; ///< of all blocks that were over, by kind of core
   uint32_t tick;
   int32_t block;
   int32_t location;
@@ -119,6 +121,9 @@ public:
     uint32_t piece = page ? page->pieceAt[cell % kPageCells] : 0;
     return piece ? &pieces[piece].entries : nullptr;
   }
+
+  /// Where all blocks met: what the others know of this group since, for each kind of core.
+  std::array<std::vector<Clock>, 2> meetings;
 
   using CellSet = std::bitset<kPageCells>;
 

@@ -188,9 +188,25 @@ void HappensBefore::pop(Signal &signal, int lane, int32_t location, bool isGhost
     signal.waits.push_back({lane, tickWait(lane), location});
 }
 
+Clock HappensBefore::arrived(int core, Pipe pipe) {
+  int lane = laneOf(core, pipe);
+  joinScalar(lane);
+  Clock clock;
+  released(lane, clock);
+  return clock;
+}
+
+void HappensBefore::meet(int core, Pipe pipe, CoreKind kind, const Clock &known) {
+  int lane = laneOf(core, pipe);
+  ++lanes[lane].clock[size_t(meetingsOf(kind))];
+  acquire(lane, known);
+}
+
 bool HappensBefore::blockSet(int core, Pipe pipe, int id, int32_t location, bool isGhost) {
   int lane = laneOf(core, pipe);
   joinScalar(lane);
+  if (id >= kSiblings) // the AIVs are cores 1 and 2
+    return push(signals[size_t(2 - core) * kBlockSignals + size_t(id)], lane, location, isGhost);
   if (core != 0)
     return push(signals[size_t(1 + core) * kBlockSignals + size_t(id)], lane, location, isGhost);
   bool overflow = false;

@@ -14,11 +14,14 @@ inline constexpr int kGroupCores = 3;
 inline constexpr int kCoreLanes = 8;
 inline constexpr int kLanes = kGroupCores * kCoreLanes;
 
-/// One component per lane: the newest instruction of that lane known to have taken effect.
+/// One component per lane: the newest instruction of that lane known to have taken effect. That of
+/// a spare lane counts the meetings of all blocks that are known to be over.
 using Clock = std::array<uint32_t, kLanes>;
 
 /// A queue of one core: (core of the group, pipe).
 inline int laneOf(int core, Pipe pipe) { return core * kCoreLanes + int(pipe); }
+/// The component that counts the meetings of a kind of core: of the first core of that kind.
+inline int meetingsOf(CoreKind kind) { return laneOf(int(kind), Pipe::All); }
 inline int coreOf(int lane) { return int(unsigned(lane) / kCoreLanes); }
 inline Pipe pipeOfLane(int lane) { return Pipe(unsigned(lane) % kCoreLanes); }
 
@@ -30,7 +33,8 @@ inline Pipe pipeOfLane(int lane) { return Pipe(unsigned(lane) % kCoreLanes); }
 ///    before the writes of later ones, which the users of this class take into account);
 ///  - set p->q: what q does after the wait is after all that was on p before the set;
 ///  - barrier(p): later on p after earlier on p; barrier(All): everything on the core;
-///  - cross-core signals count; the AIC signals, and waits for, both AIVs.
+///  - cross-core signals count; the AIC signals, and waits for, both AIVs;
+///  - where all blocks meet on p: later on p is after earlier on p, of all cores that meet.
 class HappensBefore {
 public:
   /// Forgets everything; the queues keep their memory. Needed before the first instruction.
@@ -62,6 +66,11 @@ public:
   /// True when more signals than the hardware counts may be outstanding.
   bool blockSet(int core, Pipe pipe, int id, int32_t location, bool isGhost = false);
   void blockWait(int core, Pipe pipe, int id, int32_t location, bool isGhost = false);
+
+  /// What others know of `core` once it has come to a meeting on `pipe`.
+  Clock arrived(int core, Pipe pipe);
+  /// A meeting is over for `core`; `known` is what it learns of its own group.
+  void meet(int core, Pipe pipe, CoreKind kind, const Clock &known);
 
   static bool isOrdered(const Clock &clock, int lane, uint32_t tick) { return clock[lane] >= tick; }
 

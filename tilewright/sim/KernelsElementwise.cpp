@@ -335,6 +335,13 @@ void roundRow(T *out, const T *a, int64_t n) {
     out[i] = support::roundToIntegral(a[i], Mode);
 }
 
+/// 32-bit sums as 8-bit values, by the factor of a Fixpipe.
+void scaleRow(int32_t *out, const int32_t *a, int64_t n, float factor) {
+  TILEWRIGHT_VECTOR_LOOP
+  for (int64_t i = 0; i < n; ++i)
+    out[i] = support::quantised(a[i], factor);
+}
+
 template <class T>
 UnaryRow<T> roundingRow(Rounding mode) {
   switch (mode) {
@@ -364,6 +371,7 @@ void runCast(const Job &job) {
   Class target = classOf(to.type);
   Rounding mode = Rounding(job.round);
   bool relu = job.op == TileOp::Fixpipe && (job.flags & kRelu);
+  bool scales = job.op == TileOp::Fixpipe && (job.flags & kScale);
   bool toInteger = target != Class::F32 && target != Class::F64;
   bool narrows = isFloat && to.type != job.operands[1].type && target == Class::F32 &&
                  mode != Rounding::Rint && job.op == TileOp::Cast;
@@ -385,6 +393,11 @@ void runCast(const Job &job) {
         mapUnary<T, [](T x) { return support::relu(x); }>(out, row, count);
         row = out;
       }
+      if constexpr (std::is_same_v<T, int32_t>)
+        if (scales) {
+          scaleRow(out, row, count, support::floatOfBits(uint32_t(job.scalars[0])));
+          row = out;
+        }
       if (shape) {
         shape(out, row, count);
         row = out;

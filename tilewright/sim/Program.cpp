@@ -81,8 +81,12 @@ std::string insnText(const Program &program, const Insn &insn) {
     return text + " " + nameOf(insn.p0) + "->" + nameOf(insn.p1) + " id " + id();
   case Opcode::Barrier:
     return text + " " + nameOf(insn.p0);
+  case Opcode::Meet:
+    return text + " " + nameOf(insn.p0) + " id " + id();
   case Opcode::BlockSet:
   case Opcode::BlockWait:
+    if (insn.isSibling)
+      text += " sibling";
     return text + (insn.p1 == Pipe::All ? " end of block"
                                         : std::string(" ") + nameOf(insn.p0) + " id " + id());
   case Opcode::Print:
@@ -218,7 +222,7 @@ const char *tilewright::sim::nameOf(Opcode op) {
       "fcmpeq",    "fcmpne",    "fcmplt",    "fcmple",     "fcmpgt",     "fcmpge",    "funary",
       "fbinary",   "convert",   "bitcast",   "jump",       "jumpif",     "jumpifnot", "halt",
       "coreid",    "corecount", "subcoreid", "scalararg",  "beginblock", "issue",     "set_flag",
-      "wait_flag", "barrier",   "block_set", "block_wait", "print",      "assert"};
+      "wait_flag", "barrier",   "block_set", "block_wait", "meet",       "print",     "assert"};
   static_assert(std::size(table) == size_t(Opcode::Assert) + 1);
   return spell(table, op);
 }

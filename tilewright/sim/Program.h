@@ -81,7 +81,8 @@ enum class TileOp : uint8_t {
         ///< in f32 (int32 for 8-bit). A is (m,k), or (k,m) with flag transposeA; B is (k,n), or
         ///< (n,k) with flag transposeB. Reads of A, B in L1 happen on MTE1, of C on M.
   // FIX
-  Fixpipe, ///< {dst GM or L1, src L0C}: box copy with float narrowing (half-even); flag relu.
+  Fixpipe, ///< {dst GM or L1, src L0C}: box copy with float narrowing (half-even); flags
+           ///< relu, and scale for i32 to i8.
   // MTE3
   Store,     ///< {dst GM, src UB or L1}: box copy, equal dtypes.
   AtomicAdd, ///< {dst GM, src UB}: dst += src, element order.
@@ -168,7 +169,7 @@ enum class RoundMode : uint8_t { Rint, Floor, Ceil, Round, Trunc, Odd };
 
 inline constexpr uint8_t kTransposeA = 1, kTransposeB = 2; ///< Mmad
 inline constexpr uint16_t kIntoL0B = 1;                    ///< LoadL0
-inline constexpr uint8_t kRelu = 1;                        ///< Fixpipe
+inline constexpr uint8_t kRelu = 1, kScale = 2;            ///< Fixpipe; kScale: by scalar 0 (f32)
 inline constexpr uint8_t kBypassL2 = 1;                    ///< Load: leaves no line in the L2
 inline constexpr uint8_t kScalarFirst = 1;                 ///< BinaryScalar, CompareScalar
 inline constexpr uint8_t kAccumulate = 1, kReverse = 2;    ///< Reduce, Scan
@@ -275,15 +276,17 @@ enum class Opcode : uint8_t {
   BlockSet,  ///< cross-core: after pipe p0 of this core, signal id; AIC signals both AIVs. With
              ///< p1 = All, here and in BlockWait, a part of the end of a block
   BlockWait, ///< pipe p0 of this core waits for id; AIC waits for both AIVs
-  Print,     ///< Program::prints[imm], value in a
-  Assert,    ///< if a == 0 stop with Program::messages[imm]
+  Meet,   ///< all cores of this kind that have a block: p0 waits for what each has on p0; id in imm
+  Print,  ///< Program::prints[imm], value in a
+  Assert, ///< if a == 0 stop with Program::messages[imm]
 };
 
 struct Insn {
   Opcode op = Opcode::Halt;
   DType type = DType::I64;
   Pipe p0 = Pipe::S, p1 = Pipe::S;
-  bool isUnit = false; ///< SetFlag between M and FIX: by blocks of 512 bytes, for the clock
+  bool isUnit = false;    ///< SetFlag between M and FIX: by blocks of 512 bytes, for the clock
+  bool isSibling = false; ///< BlockSet, BlockWait: between the two AIVs of a group
   int32_t dst = -1, a = -1, b = -1, c = -1;
   int64_t imm = 0;
   int32_t location = -1;

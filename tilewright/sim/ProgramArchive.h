@@ -46,8 +46,8 @@ void describe(Archive &archive, T &value) {
 template <class Archive, class T>
   requires support::Described<T, Insn>
 void describe(Archive &archive, T &value) {
-  auto &[op, type, p0, p1, isUnit, dst, a, b, c, imm, location] = value;
-  archive(op, type, p0, p1, isUnit, dst, a, b, c, imm, location);
+  auto &[op, type, p0, p1, isUnit, isSibling, dst, a, b, c, imm, location] = value;
+  archive(op, type, p0, p1, isUnit, isSibling, dst, a, b, c, imm, location);
 }
 
 template <class Archive, class T>

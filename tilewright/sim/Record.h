@@ -26,6 +26,7 @@ enum class RecordKind : uint8_t {
   ScalarWork, ///< scalar issue time: of control flow between instructions, or of `entry`
   ScalarSync, ///< the scalar unit waits until everything on `pipe` is done (scalar reads)
   BeginBlock, ///< logical block `address` starts
+  Meet,       ///< all cores of this kind that come here wait for each other on `pipe`
 };
 
 /// One GM transfer: `rows` runs of `rowBytes` bytes, `stride` bytes apart in GM, and all that
@@ -58,7 +59,7 @@ struct Record {
   RecordKind kind : 4 = RecordKind::Compute;
   uint8_t id : 4 = 0;       ///< flag id
   Pipe pipe : 3 = Pipe::S;  ///< the executing pipe; source pipe of a flag
-  Pipe other : 3 = Pipe::S; ///< destination pipe of a flag
+  Pipe other : 3 = Pipe::S; ///< destination pipe of a flag; All: a signal to the other AIV
   bool isUnit : 1 = false;  ///< SetFlag: the target may start with the source's last instruction
   bool hasCost : 1 = false; ///< `entry` counts in the table's costs, else it is cycles
   uint32_t entry = 0;       ///< Transfer: counts in the table's shapes

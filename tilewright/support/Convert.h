@@ -67,6 +67,11 @@ TILEWRIGHT_INLINE Int toInteger(Float x, Rounding mode = Rounding::Trunc) {
   return saturate<Int>(roundToIntegral(x, mode));
 }
 
+/// A 32-bit sum as an 8-bit value: as f32 times `scale`, half to even, saturating.
+TILEWRIGHT_INLINE int8_t quantised(int32_t x, float scale) {
+  return toInteger<int8_t>(float(x) * scale, Rounding::Rint);
+}
+
 /// f64 to f32 with the last bit set if anything was lost: a later rounding to 16 bits is then the
 /// same as rounding the double directly.
 TILEWRIGHT_INLINE float toFloatOdd(double x) {

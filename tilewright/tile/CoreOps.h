@@ -14,6 +14,9 @@ inline constexpr llvm::StringLiteral kByCoreAttr = "tile.by_core";
 /// i64 on their allocs: the byte of its memory at which slot 0 begins, as the author says.
 inline constexpr llvm::StringLiteral kAddressAttr = "tile.address";
 
+/// True for a launch with a barrier over all blocks, or one between the vector cores of a block.
+bool meets(LaunchOp launch, bool allBlocks);
+
 inline bool isByCore(LaunchOp launch) { return launch->hasAttr(kByCoreAttr); }
 
 } // namespace tilewright::tile

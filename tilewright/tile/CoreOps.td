@@ -37,6 +37,16 @@ def Tile_SetSlotFlagOp : Core_SlotFlagOp<"set_slot_flag", "the event of a slot: 
 def Tile_WaitSlotFlagOp : Core_SlotFlagOp<"wait_slot_flag", "`target` waits for the event of a slot and clears it">;
 
 /// Anywhere in a launch.
+def Tile_CoreBarrierOp : Core_Op<"core_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "later work on `pipe` starts when earlier work on it is done, on all cores that meet here";
+  let description = [{
+    The two vector cores of a block meet, or with `all_blocks` the cores of one kind of all blocks, which then all run at
+    once. The programs that meet do so equally often, with the same `id`.
+  }];
+  let arguments = (ins Tile_PipeAttr:$pipe, I64Attr:$id, UnitAttr:$all_blocks);
+  let assemblyFormat = "$pipe `id` $id (`all_blocks` $all_blocks^)? attr-dict";
+}
+
 def Tile_BreakpointOp : Core_Op<"breakpoint", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "the interpreter lets the author look at all tiles; what runs on a chip goes on";
   let assemblyFormat = "attr-dict";

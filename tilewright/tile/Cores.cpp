@@ -69,7 +69,16 @@ Core tile::coreOf(Operation *op) {
 bool tile::usesSubCoreId(LaunchOp launch) { return holds<SubCoreIdOp>(launch); }
 
 bool tile::isDividedByHand(LaunchOp launch) {
-  return isByCore(launch) || holds<SubCoreIdOp, BlockSetOp, BlockWaitOp>(launch);
+  return isByCore(launch) || holds<SubCoreIdOp, BlockSetOp, BlockWaitOp, CoreBarrierOp>(launch);
+}
+
+bool tile::meets(LaunchOp launch, bool allBlocks) {
+  return launch.getBody()
+      .walk([&](CoreBarrierOp barrier) {
+        return barrier.getAllBlocks() == allBlocks ? WalkResult::interrupt()
+                                                   : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 bool tile::isOrderedByHand(LaunchOp launch) {

@@ -264,6 +264,10 @@ LogicalResult CopyOp::verify() {
     return emitOpError("copies a box of sizes ")
            << text(src) << " to one of sizes " << text(dst)
            << "; they must be equal once dimensions of size 1 are dropped";
+  if (getScale() &&
+      !(elementOf(getBuffers()[1]).isInteger(32) && elementOf(getBuffers()[0]).isInteger(8)))
+    return emitOpError("scales i32 to i8, found ")
+           << elementOf(getBuffers()[1]) << " to " << elementOf(getBuffers()[0]);
   return success();
 }
 

@@ -121,11 +121,15 @@ def Tile_CopyOp : Tile_BoxOp<"copy"> {
   let description = [{
     The boxes have equal sizes once dimensions of size 1 are dropped, and are matched in row-major order. Source points
     outside a global buffer read `pad` (default 0); destination points outside are dropped. Floats narrow to nearest even;
-    float to int truncates and saturates, NaN gives 0. `relu` takes the maximum with 0 before the conversion, as the way
-    out of an accumulator can.
+    float to int truncates and saturates, NaN gives 0, int to a narrower int wraps. What the way out of an accumulator can do
+    besides: `relu` takes the maximum with 0 first; `scale` makes i8 of i32: the value as f32 times `scale`, rounded to nearest
+    even, saturated.
   }];
   let arguments = (ins Variadic<AnyMemRef>:$buffers, Variadic<Index>:$offsets, Variadic<Index>:$sizes, OptionalAttr<F64Attr>:$pad,
-                       UnitAttr:$relu);
+                       UnitAttr:$relu, OptionalAttr<F32Attr>:$scale);
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$buffers, "::mlir::ValueRange":$offsets, "::mlir::ValueRange":$sizes,
+                                 "::mlir::FloatAttr":$pad, CArg<"bool", "false">:$relu),
+                            [{ build($_builder, $_state, buffers, offsets, sizes, pad, relu, ::mlir::FloatAttr()); }]>];
   let assemblyFormat = "custom<Boxes>($buffers, type($buffers), $offsets, $sizes) attr-dict";
 }
 

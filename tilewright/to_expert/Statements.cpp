@@ -202,6 +202,9 @@ LogicalResult Emitter::sync(Operation &op) {
     return flag("wait_flag", wait.getTarget(), wait.getSource(), wait.getId(), wait.getRotate());
   if (auto set = dyn_cast<npu::BlockSetOp>(op))
     return signal("sync_block_set", set.getPipe(), set.getId(), set.getPlus());
+  if (auto barrier = dyn_cast<npu::CoreBarrierOp>(op))
+    return signal(barrier.getAllBlocks() ? "block_barrier" : "subblock_barrier", barrier.getPipe(),
+                  barrier.getId(), Value());
   auto wait = cast<npu::BlockWaitOp>(op);
   return signal("sync_block_wait", wait.getPipe(), wait.getId(), wait.getPlus());
 }
@@ -309,9 +312,12 @@ LogicalResult Emitter::boxStatement(Operation &op) {
       .Case([&](npu::FixpipeOp fixpipe) {
         if (!is(0, npu::Space::GM))
           return move("T.copy");
-        return move("T.store_fixpipe", fixpipe.getRelu()
-                                           ? ", enable_nz2nd=True, pre_relu_mode=\"relu\""
-                                           : ", enable_nz2nd=True");
+        std::string more = ", enable_nz2nd=True";
+        if (fixpipe.getRelu())
+          more += ", pre_relu_mode=\"relu\"";
+        if (auto scale = fixpipe.getScaleAttr(); scale && scale.getValueAsDouble() != 1)
+          more += ", scale=" + numberText(scale);
+        return move("T.store_fixpipe", more);
       })
       .Case([&](npu::StoreOp) {
         return move(is(1, npu::Space::L1) && is(0, npu::Space::GM) ? "T.store_nz2nd" : "T.copy");
@@ -397,7 +403,7 @@ LogicalResult Emitter::statement(Operation &op) {
       .Case([&](scf::ForOp loop) { return this->loop(loop); })
       .Case([&](scf::IfOp branch) { return this->branch(branch); })
       .Case([&](scf::WhileOp loop) { return whileLoop(loop); })
-      .Case<npu::SetFlagOp, npu::WaitFlagOp, npu::BlockSetOp, npu::BlockWaitOp>(
+      .Case<npu::SetFlagOp, npu::WaitFlagOp, npu::BlockSetOp, npu::BlockWaitOp, npu::CoreBarrierOp>(
           [&](auto) { return sync(op); })
       .Case([&](npu::BarrierOp barrier) {
         write("T.pipe_barrier(\"" + pipeName(barrier.getPipe()) + "\")", op, barrier.getPipe());

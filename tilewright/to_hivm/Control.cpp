@@ -79,7 +79,7 @@ LogicalResult Emitter::op(Operation *op) {
     return success();
   }
   if (isa<npu::SetFlagOp, npu::WaitFlagOp, npu::BarrierOp, npu::BlockSetOp, npu::BlockWaitOp,
-          npu::EndBlockOp>(op))
+          npu::EndBlockOp, npu::CoreBarrierOp>(op))
     return sync(op);
   if (isa<npu::ScalarLoadOp, npu::ScalarStoreOp>(op))
     return scalarAccess(op);

@@ -173,6 +173,9 @@ LogicalResult Emitter::sync(Operation *op) {
     return blockSync(op, wait.getPipe(), int64_t(wait.getId()), wait.getPlus(), /*isSet=*/false);
   if (isa<npu::EndBlockOp>(op))
     return endBlock(op);
+  if (auto barrier = dyn_cast<npu::CoreBarrierOp>(op))
+    return refuse(op, barrier.getAllBlocks() ? "a barrier over all blocks"
+                                             : "a barrier between the vector cores of a block");
   if (!frame.hasFlags())
     return success();
   if (auto barrier = dyn_cast<npu::BarrierOp>(op)) {

@@ -75,7 +75,7 @@ sim::Ref Translator::scalarAs(Value value, DType type) {
 }
 
 LogicalResult Translator::copy(Operation *op, TileOp kind, StringRef verb, uint8_t flags,
-                               uint16_t fn) {
+                               uint16_t fn, ArrayRef<Ref> scalars) {
   auto access = cast<AccessInterface>(op);
   FailureOr<Operand> dst = operand(op, access.getBox(0)), src = operand(op, access.getBox(1));
   if (failed(dst) || failed(src))
@@ -84,6 +84,7 @@ LogicalResult Translator::copy(Operation *op, TileOp kind, StringRef verb, uint8
   tmpl.op = kind;
   tmpl.flags = flags;
   tmpl.fn = fn;
+  tmpl.scalars.assign(scalars.begin(), scalars.end());
   tmpl.operands.resize(2);
   pairBoxes(*dst, *src, tmpl.operands[0], tmpl.operands[1]);
   tmpl.label = verb.str() + " " + bufferName(access.getBox(0).buffer) + " <- " +
@@ -521,6 +522,23 @@ void Translator::endBlock() {
   }
 }
 
+/// The two AIVs of a group signal each other.
+void Translator::coreBarrier(npu::CoreBarrierOp op) {
+  sim::Insn insn;
+  insn.p0 = pipeFor(op.getPipe());
+  insn.imm = int64_t(op.getId());
+  insn.isSibling = !op.getAllBlocks();
+  if (op.getAllBlocks()) {
+    insn.op = Opcode::Meet;
+    code.emit(insn);
+    return;
+  }
+  for (Opcode opcode : {Opcode::BlockSet, Opcode::BlockWait}) {
+    insn.op = opcode;
+    code.emit(insn);
+  }
+}
+
 bool Translator::tile(Operation *op, LogicalResult &result) {
   auto emit = [&](sim::Insn insn) {
     code.emit(insn);
@@ -573,7 +591,12 @@ bool Translator::tile(Operation *op, LogicalResult &result) {
                })
                .Case([&](npu::StoreOp op) { return copy(op, TileOp::Store, "store"); })
                .Case([&](npu::FixpipeOp op) {
-                 return copy(op, TileOp::Fixpipe, "fixpipe", op.getRelu() ? sim::kRelu : 0);
+                 uint8_t flags = op.getRelu() ? sim::kRelu : 0;
+                 if (!op.getScaleAttr())
+                   return copy(op, TileOp::Fixpipe, "fixpipe", flags);
+                 int64_t factor = op.getScale()->bitcastToAPInt().getZExtValue();
+                 return copy(op, TileOp::Fixpipe, "fixpipe", flags | sim::kScale, /*fn=*/0,
+                             CodeBuilder::imm(factor));
                })
                .Case([&](npu::AtomicOp op) -> LogicalResult {
                  tables.out.program.usesAtomics = true;
@@ -622,6 +645,7 @@ bool Translator::tile(Operation *op, LogicalResult &result) {
                .Case([&](npu::EndBlockOp) { return endBlock(), success(); })
                .Case([&](npu::BlockSetOp op) { return blockSync(op, Opcode::BlockSet); })
                .Case([&](npu::BlockWaitOp op) { return blockSync(op, Opcode::BlockWait); })
+               .Case([&](npu::CoreBarrierOp op) { return coreBarrier(op), success(); })
                .Default([&](Operation *op) {
                  return op->emitError("the simulator cannot run this operation");
                });

@@ -117,13 +117,14 @@ private:
   void advance(const Rotation &rotation);
   Ref slotPlus(mlir::Value rotating, int64_t id);
   void endBlock();
+  void coreBarrier(npu::CoreBarrierOp op);
   void pairBoxes(const Operand &a, const Operand &b, sim::View &viewA, sim::View &viewB);
 
   // TileOps.cpp
   /// True if `op` is an npu box op, flag or scalar access.
   bool tile(mlir::Operation *op, mlir::LogicalResult &result);
   mlir::LogicalResult copy(mlir::Operation *op, sim::TileOp kind, llvm::StringRef verb,
-                           uint8_t flags = 0, uint16_t fn = 0);
+                           uint8_t flags = 0, uint16_t fn = 0, llvm::ArrayRef<Ref> scalars = {});
   mlir::LogicalResult mmad(npu::MmadOp op);
   mlir::LogicalResult fill(mlir::Operation *op, sim::TileOp kind, mlir::Value value);
   mlir::LogicalResult elementwise(npu::ElementwiseOp op);

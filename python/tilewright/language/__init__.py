@@ -48,9 +48,11 @@ from .builder import Builder, NoBuilderError, active, current
 from .cores import Cores, begin_block, blocks, core_count, core_id, next_slot
 from .expert import (
     Scope,
+    block_barrier,
     pipe_barrier,
     rs,
     set_flag,
+    subblock_barrier,
     sync_block_set,
     sync_block_wait,
     wait_flag,

@@ -125,3 +125,21 @@ def sync_block_set(id: Any) -> None:
 def sync_block_wait(id: Any) -> None:
     """Inside `T.rs(P)`: P goes on once signal `id` has come; the cube core waits for both."""
     _signal("sync_block_wait", id, True)
+
+
+def _meet(what: str, id: Any, all_blocks: bool) -> None:
+    author(f"T.{what}").core.core_barrier(_pipe(f"T.{what}"), to_value(id), all_blocks)
+
+
+def block_barrier(id: Any) -> None:
+    """Inside `T.rs(P)`: P goes on once all earlier work on P is done, in all blocks.
+
+    The cores of one kind meet. A launch with it has at most as many blocks as the chip has cores,
+    and each block comes to it equally often.
+    """
+    _meet("block_barrier", id, True)
+
+
+def subblock_barrier(id: Any) -> None:
+    """Inside `T.rs(P)`: P goes on once all earlier work on P is done, on both vector cores."""
+    _meet("subblock_barrier", id, False)

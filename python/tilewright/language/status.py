@@ -12,9 +12,6 @@ GPU_ONLY = "GPU-only"
 
 #: Names with a meaning on the NPU that are still to come, and what to use until then.
 LATER: dict[str, str] = {
-    "block_barrier": "use one launch per step: launches wait for each other",
-    "subblock_barrier": "divide the rows so that each vector core reads what it wrote itself, or "
-    "let the cube core pass signals on (T.sync_block_set, T.sync_block_wait)",
     "atomic_or": "use T.atomic_add, T.atomic_max or T.atomic_min",
     "atomic_load": "copy the tensor into a tile",
     "atomic_store": "copy a tile into the tensor",

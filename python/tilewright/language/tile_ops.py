@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ..keywords import advice, hints
@@ -484,22 +485,35 @@ def store_fixpipe(
     enable_nz2nd: bool = False,
     channel_split: bool = False,
     pre_relu_mode: str = "",
+    scale: float | None = None,
 ) -> None:
-    """L0C to global memory: `pre_relu_mode="relu"` clips at 0 first, then elements narrow."""
-    if not enable_nz2nd or channel_split:
-        raise NotImplementedError(
-            "error[E0607]: T.store_fixpipe writes rows: enable_nz2nd=True without channel_split; "
-            "tensors in the accumulator's own order cannot be read by anything else here"
+    """L0C to global memory: `pre_relu_mode="relu"` clips at 0 first, then elements narrow.
+
+    float32 narrows to float16 and bfloat16, half to even; int32 to int8 as `value * scale` (1
+    without), rounded half to even and saturated. With `enable_nz2nd` the tensor gets rows. Without
+    it gets the accumulator's own order, columns of 16 elements (32 of int8): column j of the tile
+    is `dst[j, :, :]` of a tensor of shape (columns, rows, 16). `channel_split` makes the columns of
+    float32 8 wide.
+    """
+    if enable_nz2nd and channel_split:
+        raise ValueError(
+            "error[E0607]: T.store_fixpipe: channel_split divides the columns of the accumulator's "
+            "own order, and enable_nz2nd=True writes rows; leave one of them out"
         )
+    if scale is not None and not math.isfinite(scale):
+        raise ValueError(f"error[E0607]: T.store_fixpipe: scale is a finite number, found {scale}")
     if pre_relu_mode not in ("", "relu"):
         raise ValueError(
             f"error[E0607]: T.store_fixpipe: unknown pre_relu_mode {pre_relu_mode!r}; allowed are "
             "'relu' and ''"
         )
     current().expert_names.add("store_fixpipe")
-    current().core.copy(
+    source, target = (
         operand(src, "src of T.store_fixpipe"),
         operand(dst, "dst of T.store_fixpipe"),
-        _sizes(size),
-        bool(pre_relu_mode),
     )
+    relu, sizes = bool(pre_relu_mode), _sizes(size)
+    if enable_nz2nd:
+        current().core.copy(source, target, sizes, relu, scale)
+    else:
+        current().core.store_fractals(source, target, sizes, relu, scale, channel_split)
