@@ -148,8 +148,9 @@ PASSES_HEAD = """# Passes
 {banner}
 In the order of the file, which is the order in which they run. `tilewright/passes/Pipelines.cpp`
 is the only ordered list; [developer-mode.md](developer-mode.md) says which of them can be switched
-off. `canonicalize` and `cse` of MLIR run between `convert-tile-to-npu` and `npu-plan-memory`; the
-two verifiers run with `TILEWRIGHT_VERIFY_EACH=1` and in tests.
+off. `canonicalize` and `cse` of MLIR run between `convert-tile-to-npu` and `npu-plan-memory`. The
+checkers, `tile-verify-*` and `npu-verify-*`, run with `TILEWRIGHT_VERIFY_EACH=1` and in tests,
+after the stages whose work they look at; they share no code with these but the access interface.
 
 Every pass but those under *Rounding* keeps the result of the reference interpreter bit for bit.
 

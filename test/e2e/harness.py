@@ -141,9 +141,10 @@ class Program:
 
     @property
     def tile_stages(self) -> list[str]:
-        """Stages after which the interpreter can run the kernel."""
+        """Stages after which the interpreter can run the kernel, but for those that only check."""
         stages = self.kernel.stages
-        return stages[1 : stages.index(FIRST_NPU_STAGE)]
+        until = stages.index(FIRST_NPU_STAGE)
+        return [stage for stage in stages[1:until] if "-verify-" not in stage]
 
     def results(self, outcome: Outcome) -> list[np.ndarray]:
         return [outcome.tensors[self.parameters[i]["name"]] for i in self.kernel.results]

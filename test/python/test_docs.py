@@ -101,8 +101,12 @@ def test_passes_page_is_in_the_order_of_the_pipeline() -> None:
     listed = re.findall(r"^## `([\w-]+)`", (ROOT / "docs/passes.md").read_text(), re.M)
     pipeline = (ROOT / "tilewright/passes/Pipelines.cpp").read_text()
     stages = re.findall(r'on(?:Functions|Module)\("((?:tile|convert|npu)-[\w-]+)"', pipeline)
-    checkers = {"npu-verify-plan", "npu-verify-sync"}
-    assert [p for p in listed if p not in checkers] == [s for s in stages if s not in checkers]
+
+    def workers(names: list[str]) -> list[str]:  # checkers run where there is something to check
+        return [name for name in names if "-verify-" not in name]
+
+    assert workers(listed) == workers(stages)
+    assert set(listed) == set(stages)
 
 
 def test_a_skipped_block_needs_a_reason() -> None:

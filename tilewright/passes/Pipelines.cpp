@@ -36,6 +36,26 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
         {name.str(), [create](OpPassManager &manager) { manager.addPass(create()); }, decides});
   };
 
+  // Checkers that share no code with the stages, after those whose work they look at.
+  auto verifyContents = [&] {
+    if (options.verify)
+      onFunctions("tile-verify-contents", [] { return createTileVerifyContents(); });
+  };
+  auto verifyChannels = [&] {
+    if (options.verify)
+      onFunctions("tile-verify-channels", [] { return createTileVerifyChannels(); });
+  };
+  auto verifyWork = [&](bool record = false) {
+    if (options.verify)
+      onFunctions("tile-verify-work",
+                  [record] { return createTileVerifyWork(TileVerifyWorkOptions{record}); });
+  };
+  auto verifyVersions = [&](bool record = false) {
+    if (options.verify)
+      onFunctions("tile-verify-versions",
+                  [record] { return createTileVerifyVersions(TileVerifyVersionsOptions{record}); });
+  };
+
   onFunctions("tile-separate-views", [] { return createTileSeparateViews(); });
   if (options.has("exponents") && !options.strict)
     onFunctions("tile-fold-exponents", [] { return createTileFoldExponents(); });
@@ -57,6 +77,10 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
   if (options.has("masks") && !options.strict)
     onFunctions("tile-fold-masks", [] { return createTileFoldMasks(); });
   onFunctions("tile-place-buffers", [] { return createTilePlaceBuffers(); });
+  if (options.verify)
+    onFunctions("tile-verify-places", [chip = options.chip] {
+      return createTileVerifyPlaces(TileVerifyPlacesOptions{chip});
+    });
   if (options.has("pipeline"))
     onFunctions("tile-split-live-ranges", [] { return createTileSplitLiveRanges(); });
   if (options.has("join"))
@@ -80,11 +104,14 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
   if (options.has("order"))
     onFunctions("tile-order-blocks", [] { return createTileOrderBlocks(); });
   onFunctions("tile-materialize-zero", [] { return createTileMaterializeZero(); });
+  verifyContents();
   onFunctions("tile-split-cores", [] { return createTileSplitCores(); });
+  verifyChannels();
   if (options.has("fuse-turns") && !options.strict)
     onFunctions("tile-fuse-turns", [chip = options.chip] {
       return createTileFuseTurns(TileFuseTurnsOptions{chip, 0});
     });
+  verifyWork(/*record=*/true);
   if (options.has("slice-rows"))
     onFunctions("tile-slice-rows", [chip = options.chip] {
       return createTileSliceRows(TileSliceRowsOptions{chip, 0});
@@ -96,10 +123,16 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
   if (options.has("pipeline") && options.has("halve-sums"))
     onFunctions("tile-halve-sums",
                 [chip = options.chip] { return createTileHalveSums(TileHalveSumsOptions{chip}); });
+  verifyContents();
+  verifyWork();
+  verifyVersions(/*record=*/true);
   if (options.has("pipeline"))
     onFunctions("tile-pipeline-buffers", [] { return createTilePipelineBuffers(); });
   if (options.has("pipeline") && options.has("skew"))
     onFunctions("tile-skew-stages", [] { return createTileSkewStages(); });
+  verifyContents();
+  verifyVersions();
+  verifyChannels();
 
   decides = false;
   onModule("convert-tile-to-npu", [] { return createConvertTileToNpu(); });

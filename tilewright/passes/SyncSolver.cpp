@@ -301,6 +301,22 @@ void Solver::addLinks(const Flag &flag, int number) {
     addLinkAround(flag, number);
 }
 
+/// The first op of the block in which the pipe touches something; of the scalar unit, in which any
+/// does.
+int Solver::firstUse(unsigned block, Pipe pipe) {
+  auto [found, isNew] = firstUses.try_emplace(block);
+  std::map<Pipe, int> &uses = found->second;
+  for (const Access &access : isNew ? table.accesses() : ArrayRef<Access>())
+    if (Operation *op = table.blocks()[block].block->findAncestorOpInBlock(*access.op))
+      for (Pipe each : {access.pipe, Pipe::S}) {
+        int index = table.indexOf(op);
+        auto [use, isFirst] = uses.try_emplace(each, index);
+        use->second = std::min(use->second, index);
+      }
+  auto use = uses.find(pipe);
+  return use == uses.end() ? kNever : use->second;
+}
+
 /// A flag in a loop that runs for sure, awaited before anything in the loop on its pipe, also
 /// orders what its source did before the loop. All pipes are after what the scalar unit awaits.
 void Solver::addLinkAround(const Flag &flag, int number) {
@@ -308,13 +324,8 @@ void Solver::addLinkAround(const Flag &flag, int number) {
   auto loop = dyn_cast<scf::ForOp>(info.block->getParentOp());
   if (!loop || info.parent < 0 || !runsAtLeastOnce(loop))
     return;
-  bool isAwaitedFirst = llvm::none_of(table.accesses(), [&](const Access &access) {
-    Operation *op = info.block->findAncestorOpInBlock(*access.op);
-    return op && (access.pipe == flag.target || flag.target == Pipe::S) &&
-           table.indexOf(op) < flag.to;
-  });
   int place = placeOfWait(info.opInParent);
-  if (isAwaitedFirst)
+  if (firstUse(flag.block, flag.target) >= flag.to)
     addLink(info.parent, {flag.source, flag.target, place, place, 0, -1, number});
 }
 

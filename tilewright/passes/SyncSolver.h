@@ -106,6 +106,7 @@ private:
   std::vector<Order> required;
   std::set<Barrier> forcedBarriers;
   llvm::DenseMap<unsigned, llvm::SmallVector<unsigned>> rotating; ///< buffers by their block
+  std::map<unsigned, std::map<npu::Pipe, int>> firstUses;         ///< ops, per block
   std::map<unsigned, std::vector<int>> cuts; ///< of long blocks: the ops behind their barriers
   std::set<int> plainBuffers;                ///< rotating buffers whose slots are not told apart
   std::set<std::pair<npu::Pipe, npu::Pipe>> outside; ///< orders that stand in no branch
@@ -152,6 +153,7 @@ private:
   void addLinks(const Flag &flag, int number);
   void removeLinks(const Flag &flag, int number);
   void addLinkAround(const Flag &flag, int number);
+  int firstUse(unsigned block, npu::Pipe pipe);
   void addBarrier(const Barrier &barrier);
   void resetLinks();
   bool isImplied(const Order &order) const;
