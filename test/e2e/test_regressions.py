@@ -187,3 +187,32 @@ def test_a_slot_of_columns_is_repeated_along_rows():
     """A slot s[k, :, :] of sizes (1, 8, 1) did not fit a tile of (8, 32)."""
     a, s = randn((8, 32), np.float32, seed=6), randn((2, 8, 1), np.float32, seed=7)
     check(scaled_by_slots, [a, s], lambda a, s: a * s[0] * s[1])
+
+
+@tilelang.jit
+def chosen_nowhere(X, C):
+    X: T.Tensor((10, 16), T.float32)
+    C: T.Tensor((16,), T.float32)
+    H = T.empty((10, 16), T.float16)
+    with T.Kernel(2) as by:
+        x = T.alloc_shared((5, 16), T.float32)
+        h = T.alloc_shared((5, 16), T.float16)
+        c = T.alloc_shared((16,), T.float32)
+        T.copy(X[by * 5, 0], x)
+        T.copy(C, c)
+        for i, j in T.Parallel(5, 16):
+            if i >= by + 2:
+                inner = T.if_then_else(c[j] > 0.0, h[i, j], x[i, j])
+                h[i, j] = T.if_then_else(i < by + 2, inner, x[i, j])
+        T.copy(h, H[by * 5, 0])
+    return H
+
+
+def test_a_choice_for_no_row_takes_no_tile():
+    """What HIVM's choice needs between became a tile of no rows, which has no bytes."""
+
+    def reference(x, c):
+        rows = np.arange(10)
+        return np.where((rows % 5 >= rows // 5 + 2)[:, None], x, 0).astype(np.float16)
+
+    check(chosen_nowhere, [randn((10, 16), np.float32, 1), randn(16, np.float32, 2)], reference)

@@ -11,17 +11,6 @@ func.func @no_memory() {
 
 // -----
 
-func.func @too_large() {
-  %c1 = arith.constant 1 : index
-  tile.launch (%bx) in (%c1) {
-    // expected-error @below {{'a' has 262144 bytes, of which ub has 196608}}
-    %a = tile.alloc "a" : memref<256x256xf32, #tile.scope<ub>>
-  }
-  return
-}
-
-// -----
-
 func.func @factor_in_ub(%C: memref<64x64xf32> {tile.name = "C"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -11,7 +11,7 @@ using namespace tilewright::passes;
 
 namespace {
 
-constexpr int64_t kMaxSteps = 20000; ///< statements of one run
+constexpr int64_t kMaxSteps = 10000; ///< statements of one run
 constexpr size_t kMaxPieces = 64;    ///< of one buffer
 constexpr int64_t kMaxTurns = 3;     ///< of a loop whose condition hangs on data
 constexpr int64_t kGuesses = 4;      ///< scalars out of data are less than this

@@ -63,7 +63,9 @@ public:
       builder.setInsertionPoint(op);
       loc = op->getLoc();
       bool done = false;
-      if (auto elementwise = dyn_cast<npu::ElementwiseOp>(op))
+      if (writesNothing(cast<AccessInterface>(op)))
+        done = true;
+      else if (auto elementwise = dyn_cast<npu::ElementwiseOp>(op))
         done = passes::makeScalarLoop(builder, elementwise) || this->elementwise(elementwise);
       else if (auto scan = dyn_cast<npu::ScanOp>(op))
         done = this->scan(scan);
@@ -81,6 +83,12 @@ private:
   OpBuilder builder;
   const machine::Machine &chip;
   Location loc = builder.getUnknownLoc();
+
+  /// No tile has room for what stands between on the way to no element.
+  static bool writesNothing(AccessInterface access) {
+    return llvm::any_of(access.getBox(0).sizes,
+                        [](Value size) { return constantOf(size) == std::optional<int64_t>(0); });
+  }
 
   Type f16() { return builder.getF16Type(); }
   Type f32() { return builder.getF32Type(); }

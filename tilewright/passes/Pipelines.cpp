@@ -78,9 +78,7 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
     onFunctions("tile-fold-masks", [] { return createTileFoldMasks(); });
   onFunctions("tile-place-buffers", [] { return createTilePlaceBuffers(); });
   if (options.verify)
-    onFunctions("tile-verify-places", [chip = options.chip] {
-      return createTileVerifyPlaces(TileVerifyPlacesOptions{chip});
-    });
+    onFunctions("tile-verify-places", [] { return createTileVerifyPlaces(); });
   if (options.has("pipeline"))
     onFunctions("tile-split-live-ranges", [] { return createTileSplitLiveRanges(); });
   if (options.has("join"))

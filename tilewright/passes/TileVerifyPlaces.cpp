@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tile-verify-places: each tile is in a memory that all its uses reach, and fits there.
+// tile-verify-places: each tile is in a memory that all its uses reach.
 
-#include "tilewright/passes/Chip.h"
 #include "tilewright/passes/TileUtils.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -20,24 +19,6 @@ using namespace tilewright::tile;
 namespace {
 
 using Scopes = std::initializer_list<Scope>;
-
-/// Bytes of a memory for tiles; none of one without a limit of its own.
-std::optional<int64_t> capacityOf(Scope scope, const machine::Machine &chip) {
-  switch (scope) {
-  case Scope::L1:
-    return chip.l1Bytes;
-  case Scope::L0A:
-    return chip.l0aBytes;
-  case Scope::L0B:
-    return chip.l0bBytes;
-  case Scope::L0C:
-    return chip.l0cBytes;
-  case Scope::UB:
-    return chip.ubBytes;
-  default:
-    return std::nullopt;
-  }
-}
 
 /// Where a copy out of a memory can go; through a workspace where no pipe leads there.
 Scopes targetsOf(Scope source) {
@@ -100,39 +81,27 @@ LogicalResult checkUses(AccessInterface access) {
   return success();
 }
 
-struct TileVerifyPlacesPass : passes::impl::TileVerifyPlacesBase<TileVerifyPlacesPass> {
-  using TileVerifyPlacesBase::TileVerifyPlacesBase;
+LogicalResult checkScope(AllocOp alloc) {
+  Scope scope = scopeOf(alloc);
+  if (scope != Scope::Shared && scope != Scope::Fragment)
+    return success();
+  return alloc.emitError("E0799: '")
+         << alloc.getName() << "' has not been given a memory, it is still "
+         << stringifyScope(scope);
+}
 
+struct TileVerifyPlacesPass : passes::impl::TileVerifyPlacesBase<TileVerifyPlacesPass> {
   void runOnOperation() override {
-    std::optional<machine::Machine> loaded = chipFor(getOperation(), chip);
-    if (!loaded)
-      return signalPassFailure();
     WalkResult result = getOperation().walk([&](Operation *op) {
       LogicalResult holds = success();
       if (auto alloc = dyn_cast<AllocOp>(op))
-        holds = checkSize(alloc, *loaded);
+        holds = checkScope(alloc);
       else if (auto access = dyn_cast<AccessInterface>(op))
         holds = checkUses(access);
       return failed(holds) ? WalkResult::interrupt() : WalkResult::advance();
     });
     if (result.wasInterrupted())
       signalPassFailure();
-  }
-
-private:
-  static LogicalResult checkSize(AllocOp alloc, const machine::Machine &machine) {
-    Scope scope = scopeOf(alloc);
-    if (scope == Scope::Shared || scope == Scope::Fragment)
-      return alloc.emitError("E0799: '")
-             << alloc.getName() << "' has not been given a memory, it is still "
-             << stringifyScope(scope);
-    std::optional<int64_t> capacity = capacityOf(scope, machine);
-    int64_t bytes = bytesOf(alloc);
-    if (!capacity || bytes <= *capacity)
-      return success();
-    return alloc.emitError("E0799: '")
-           << alloc.getName() << "' has " << bytes << " bytes, of which " << stringifyScope(scope)
-           << " has " << *capacity;
   }
 };
 
