@@ -13,6 +13,7 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "tilewright/passes/Checkers.h"
 #include "tilewright/passes/Passes.h"
 #include "tilewright/passes/Pipelines.h"
 #include "tilewright/tile/TileOps.h"
@@ -30,6 +31,7 @@ int main(int argc, char **argv) {
   registry.insert<tilewright::npu::NpuDialect>();
 #endif
   tilewright::passes::registerAllPasses();
+  tilewright::passes::registerCheckerPasses();
   tilewright::passes::registerPipelines();
   mlir::registerTransformsPasses();
   return mlir::asMainReturnCode(

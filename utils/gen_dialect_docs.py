@@ -146,7 +146,7 @@ BOX = {
 PASSES_HEAD = """# Passes
 
 {banner}
-In the order of the file, which is the order in which they run. `tilewright/passes/Pipelines.cpp`
+In the order of the files, which is the order in which they run. `tilewright/passes/Pipelines.cpp`
 is the only ordered list; [developer-mode.md](developer-mode.md) says which of them can be switched
 off. `canonicalize` and `cse` of MLIR run between `convert-tile-to-npu` and `npu-plan-memory`. The
 checkers, `tile-verify-*` and `npu-verify-*`, run with `TILEWRIGHT_VERIFY_EACH=1` and in tests,
@@ -185,9 +185,10 @@ def pass_text(data: Record, name: str) -> str:
 
 
 def passes_page() -> str:
-    source = "tilewright/passes/Passes.td"
-    data = records(source)
-    names = re.findall(r"^def (\w+) : Pass<", (ROOT / source).read_text(), re.M)
+    sources = ["tilewright/passes/Passes.td", "tilewright/passes/Checkers.td"]
+    data = {name: record for source in sources for name, record in records(source).items()}
+    texts = [(ROOT / source).read_text() for source in sources]
+    names = re.findall(r"^def (\w+) : Pass<", "\n".join(texts), re.M)
     rounding = []
     for name in names:
         clause = re.search(
@@ -197,7 +198,9 @@ def passes_page() -> str:
         )
         if clause:
             rounding.append(f"- `{data[name]['argument']}`: {' '.join(clause[1].split())}")
-    head = PASSES_HEAD.format(banner=BANNER.format(source=source), rounding="\n".join(rounding))
+    head = PASSES_HEAD.format(
+        banner=BANNER.format(source=" and ".join(sources)), rounding="\n".join(rounding)
+    )
     return "\n".join([head, *[pass_text(data, name) for name in names]])
 
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tilewright/passes/Pipelines.h"
 
+#include "tilewright/passes/Checkers.h"
 #include "tilewright/passes/Passes.h"
 
 #include "mlir/Pass/PassRegistry.h"

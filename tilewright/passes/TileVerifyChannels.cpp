@@ -3,6 +3,7 @@
 // tile-verify-channels: what goes from one kind of core to the other goes through channels, whose
 // two sides agree.
 
+#include "tilewright/passes/Checkers.h"
 #include "tilewright/passes/ConcreteRun.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -11,7 +12,7 @@
 
 namespace tilewright::passes {
 #define GEN_PASS_DEF_TILEVERIFYCHANNELS
-#include "tilewright/passes/Passes.h.inc"
+#include "tilewright/passes/Checkers.h.inc"
 } // namespace tilewright::passes
 
 using namespace mlir;

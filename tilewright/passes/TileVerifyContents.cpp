@@ -3,13 +3,14 @@
 // tile-verify-contents: each element of a tile that is read has been written before, in its
 // version.
 
+#include "tilewright/passes/Checkers.h"
 #include "tilewright/passes/ConcreteRun.h"
 
 #include <deque>
 
 namespace tilewright::passes {
 #define GEN_PASS_DEF_TILEVERIFYCONTENTS
-#include "tilewright/passes/Passes.h.inc"
+#include "tilewright/passes/Checkers.h.inc"
 } // namespace tilewright::passes
 
 using namespace mlir;

@@ -2,13 +2,14 @@
 //
 // tile-verify-places: each tile is in a memory that all its uses reach.
 
+#include "tilewright/passes/Checkers.h"
 #include "tilewright/passes/TileUtils.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace tilewright::passes {
 #define GEN_PASS_DEF_TILEVERIFYPLACES
-#include "tilewright/passes/Passes.h.inc"
+#include "tilewright/passes/Checkers.h.inc"
 } // namespace tilewright::passes
 
 using namespace mlir;

@@ -3,6 +3,7 @@
 // tile-verify-versions: what a block leaves in the tensors comes from the same statements on the
 // same values as before the stages that let turns overlap.
 
+#include "tilewright/passes/Checkers.h"
 #include "tilewright/passes/ConcreteRun.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -11,7 +12,7 @@
 
 namespace tilewright::passes {
 #define GEN_PASS_DEF_TILEVERIFYVERSIONS
-#include "tilewright/passes/Passes.h.inc"
+#include "tilewright/passes/Checkers.h.inc"
 } // namespace tilewright::passes
 
 using namespace mlir;

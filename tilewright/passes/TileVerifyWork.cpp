@@ -2,6 +2,7 @@
 //
 // tile-verify-work: a block multiplies and stores as much as before the stages that cut statements.
 
+#include "tilewright/passes/Checkers.h"
 #include "tilewright/passes/ConcreteRun.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -11,7 +12,7 @@
 
 namespace tilewright::passes {
 #define GEN_PASS_DEF_TILEVERIFYWORK
-#include "tilewright/passes/Passes.h.inc"
+#include "tilewright/passes/Checkers.h.inc"
 } // namespace tilewright::passes
 
 using namespace mlir;
