@@ -238,3 +238,43 @@ def test_rows_of_pairs_tell_a_symbolic_width():
         [integers((4, 5), 0, 256, np.uint8), np.zeros(4, np.int32)],
         lambda src, count: [src, np.full(4, 10, np.int32)],
     )
+
+
+@tilelang.jit
+def wrapped(A, how, dtype):
+    """Loop variables as integers of few bits: what does not fit wraps, and is no place any more."""
+    A: T.Tensor((96,), T.int32)
+    C = T.empty((96,), T.int32)
+    with T.Kernel(1):
+        a = T.alloc_shared((96,), T.int32)
+        c = T.alloc_shared((96,), T.int32)
+        T.copy(A, a)
+        for i in T.Parallel(96):
+            c[i] = 0
+            if how == "value":
+                c[i] = T.cast(i * 1000, dtype)
+            elif how == "condition":
+                if T.cast(i * 1000, dtype) < 100:
+                    c[i] = a[i]
+            elif how == "choice":
+                c[i] = T.if_then_else(T.cast(i * 1000, dtype) < 100, a[i], 1)
+            elif how == "place":
+                c[i] = a[(T.cast(i * 1000, dtype) + 32768) % 96]
+        T.copy(c, C)
+    return C
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "uint8"])
+@pytest.mark.parametrize("how", ["value", "condition", "choice", "place"])
+def test_casts_of_loop_variables_wrap(how, dtype):
+    value = (np.arange(96) * 1000).astype(dtype).astype(np.int32)
+
+    def reference(a):
+        return {
+            "value": value,
+            "condition": np.where(value < 100, a, 0),
+            "choice": np.where(value < 100, a, 1),
+            "place": a[(value + 32768) % 96],
+        }[how]
+
+    check(wrapped, [integers((96,), -50, 50, np.int32)], reference, how=how, dtype=dtype)

@@ -94,6 +94,7 @@ def first_rows(A, M, N, rows, blocks):
 def test_rows_behind_the_grid_stay(rows, blocks):
     inputs = [randn((rows * 200, 32), np.float32, seed=1)]
     fixed = {"M": rows * 200, "N": 32, "rows": rows, "blocks": blocks}
+
     def reference(a):
         c = np.zeros_like(a)
         c[: rows * blocks] = a[: rows * blocks] + np.float32(1)

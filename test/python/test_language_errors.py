@@ -181,7 +181,7 @@ def test_outside_a_kernel():
         ("get_lane_idx", "GPU-only: .*use T.Parallel"),
         ("tma_copy", "GPU-only: .*use T.copy"),
         ("tcgen05_gemm", "GPU-only: .*use T.gemm"),
-        ("block_barrier", "not supported yet; use one launch per step"),
+        ("rng_rand", "not supported yet; pass random numbers in a tensor"),
         ("call_extern", "foreign code cannot run"),
         ("alloc_sharde", "did you mean T.alloc_shared"),
     ],
@@ -194,7 +194,7 @@ def test_missing_name(name, message):
 def test_status_of_names():
     assert status.status("copy") == status.IMPLEMENTED
     assert status.status("use_swizzle") == status.HINT
-    assert status.status("block_barrier") == status.NOT_YET
+    assert status.status("block_barrier") == status.IMPLEMENTED
     assert status.status("float8_e4m3fnuz") == status.NOT_YET
     assert status.status("shfl_xor") == status.GPU_ONLY
 

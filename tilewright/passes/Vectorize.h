@@ -17,6 +17,10 @@
 
 namespace tilewright::passes::vectorize {
 
+/// Whether a cast of integers keeps fewer bits than indices are counted on to have, so that its
+/// result may be another number.
+bool isNarrowing(mlir::Operation *cast);
+
 /// Set of dimensions of the lane box, one bit each.
 using Dims = unsigned;
 
@@ -184,6 +188,8 @@ private:
   LoadInfo classify(mlir::Value buffer, mlir::ValueRange indices, bool isLoad);
   /// Smallest and largest value over all lanes of the root's box, if constants bound them.
   std::optional<std::pair<int64_t, int64_t>> rangeOf(mlir::Value value) const;
+  /// Whether a cast of integers gives the same number in all lanes.
+  bool keepsValue(mlir::Operation *cast) const;
   bool staysInBounds(mlir::Value buffer, mlir::ValueRange indices) const;
   mlir::Value rootOf(mlir::Value buffer) const;
   std::string describeIndex(mlir::Value index);

@@ -461,8 +461,9 @@ std::optional<int64_t> upperBound(Value value) {
         auto b = tile::constantOf(op->getOperand(1));
         return b && *b > 0 ? std::optional<int64_t>(*b - 1) : std::nullopt;
       })
-      .Case<arith::IndexCastOp, arith::ExtSIOp>(
-          [&](Operation *) { return upperBound(op->getOperand(0)); })
+      .Case<arith::IndexCastOp, arith::ExtSIOp>([&](Operation *) {
+        return isNarrowing(op) ? std::nullopt : upperBound(op->getOperand(0));
+      })
       .Default([](Operation *) { return std::nullopt; });
 }
 
