@@ -258,6 +258,13 @@ def wrapped(A, how, dtype):
                     c[i] = a[i]
             elif how == "choice":
                 c[i] = T.if_then_else(T.cast(i * 1000, dtype) < 100, a[i], 1)
+            elif how == "sum":
+                c[i] = T.cast(i, dtype) + T.cast(i, dtype)
+            elif how == "product":
+                if T.cast(i, dtype) * T.cast(3, dtype) > 0:
+                    c[i] = a[i]
+            elif how == "shifted":
+                c[i] = T.cast(i, dtype) << 6
             elif how == "place":
                 c[i] = a[(T.cast(i * 1000, dtype) + 32768) % 96]
         T.copy(c, C)
@@ -265,15 +272,21 @@ def wrapped(A, how, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "uint8"])
-@pytest.mark.parametrize("how", ["value", "condition", "choice", "place"])
+@pytest.mark.parametrize(
+    "how", ["value", "condition", "choice", "place", "sum", "product", "shifted"]
+)
 def test_casts_of_loop_variables_wrap(how, dtype):
     value = (np.arange(96) * 1000).astype(dtype).astype(np.int32)
+    lane = np.arange(96).astype(dtype)
 
     def reference(a):
         return {
             "value": value,
             "condition": np.where(value < 100, a, 0),
             "choice": np.where(value < 100, a, 1),
+            "sum": (lane + lane).astype(np.int32),
+            "product": np.where(lane * np.dtype(dtype).type(3) > 0, a, 0),
+            "shifted": (lane << np.dtype(dtype).type(6)).astype(np.int32),
             "place": a[(value + 32768) % 96],
         }[how]
 

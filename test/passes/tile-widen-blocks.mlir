@@ -23,7 +23,7 @@
 #l1 = #tile.scope<l1>
 #l0c = #tile.scope<l0c>
 !Q = memref<2048x64xf16, #tile.scope<global>>
-!K = memref<128x64xf16, #tile.scope<global>>
+!K = memref<1024x64xf16, #tile.scope<global>>
 !O = memref<2048x64xf32, #tile.scope<global>>
 !V = memref<2048xf32, #tile.scope<global>>
 !q = memref<32x64xf16, #l1>
@@ -48,7 +48,7 @@ func.func @attention(%Q: !Q, %K: !K, %O: !O {tile.output}, %V: !V {tile.output})
   %c2 = arith.constant 2 : index
   %c32 = arith.constant 32 : index
   %c64 = arith.constant 64 : index
-  %turns = arith.constant 2 : index
+  %turns = arith.constant 16 : index
   %blocks = arith.constant 64 : index
   %true = arith.constant true
   %zero = arith.constant 0.0 : f32
@@ -88,7 +88,7 @@ func.func @masked(%Q: !Q, %K: !K, %O: !O {tile.output}, %V: !V {tile.output}) {
   %c2 = arith.constant 2 : index
   %c32 = arith.constant 32 : index
   %c64 = arith.constant 64 : index
-  %turns = arith.constant 2 : index
+  %turns = arith.constant 16 : index
   %blocks = arith.constant 64 : index
   %true = arith.constant true
   %zero = arith.constant 0.0 : f32
@@ -132,7 +132,7 @@ func.func @causal(%Q: !Q, %K: !K, %O: !O {tile.output}, %V: !V {tile.output}) {
   %c2 = arith.constant 2 : index
   %c32 = arith.constant 32 : index
   %c64 = arith.constant 64 : index
-  %turns = arith.constant 2 : index
+  %turns = arith.constant 16 : index
   %blocks = arith.constant 64 : index
   %true = arith.constant true
   %zero = arith.constant 0.0 : f32
@@ -173,7 +173,7 @@ func.func @shared_rows(%Q: !Q, %K: !K, %O: !O {tile.output}, %V: !V {tile.output
   %c2 = arith.constant 2 : index
   %c32 = arith.constant 32 : index
   %c64 = arith.constant 64 : index
-  %turns = arith.constant 2 : index
+  %turns = arith.constant 16 : index
   %blocks = arith.constant 64 : index
   %true = arith.constant true
   %zero = arith.constant 0.0 : f32
@@ -217,7 +217,7 @@ func.func @transposed(%Q: !Q, %K: !K, %V: !V {tile.output}) {
   %c1 = arith.constant 1 : index
   %c32 = arith.constant 32 : index
   %c64 = arith.constant 64 : index
-  %turns = arith.constant 2 : index
+  %turns = arith.constant 16 : index
   %blocks = arith.constant 64 : index
   %true = arith.constant true
   %zero = arith.constant 0.0 : f32

@@ -119,10 +119,13 @@ std::optional<double> Cost::time(int64_t rows) {
     return std::nullopt;
   vector = load = store = 0;
   addCost(launch.getBody().front(), 1, rows);
-  // Two slots of a tile: a load begins when the block before the last is done with its slot.
-  const double round = load + chip.mte2LatencyMiss + vector + store;
-  return static_cast<double>(llvm::divideCeil(*blocks, int64_t(chip.aivCount))) *
-         std::max({vector, load, store, round / 2});
+  // Two slots of a tile: a load begins when the turn before the last is done with its slot. A
+  // core's first turn waits for all of its own work.
+  const double turns = mostTrips(launch.getBody());
+  const double whole = load + turns * chip.mte2LatencyMiss + vector + store;
+  const double steady = std::max({vector, load, store, whole / 2});
+  return static_cast<double>(llvm::divideCeil(*blocks, int64_t(chip.aivCount))) * steady +
+         (whole - steady) / turns;
 }
 
 std::pair<int64_t, double> Cost::best() {

@@ -121,7 +121,7 @@ std::optional<int64_t> passes::factorIn(Value value, Value variable, Region &reg
   Operation *op = value.getDefiningOp();
   if (!op || !region.isAncestor(value.getParentRegion()))
     return 0;
-  if (op->getNumResults() != 1)
+  if (op->getNumResults() != 1 || op->getNumRegions() != 0)
     return std::nullopt;
   SmallVector<int64_t> parts;
   for (Value operand : op->getOperands()) {
@@ -142,6 +142,12 @@ std::optional<int64_t> passes::factorIn(Value value, Value variable, Region &reg
     if (std::optional<int64_t> constant = constantOf(op->getOperand(side)))
       return *constant * parts[1 - side];
   return std::nullopt;
+}
+
+double passes::mostTrips(Region &region) {
+  double most = 1;
+  region.walk([&](scf::ForOp loop) { most = std::max(most, double(expectedTrips(loop))); });
+  return most;
 }
 
 bool passes::areFixed(ValueRange values, Value variable, Region &region) {

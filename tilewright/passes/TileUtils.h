@@ -48,6 +48,9 @@ std::optional<int64_t> tripsOf(mlir::scf::ForOp loop);
 /// The same for estimates: a guess where the bounds are run-time values.
 double expectedTrips(mlir::scf::ForOp loop);
 
+/// The most turns that a loop of the block is expected to take; 1 without a loop.
+double mostTrips(mlir::Region &region);
+
 /// True for what changes from turn to turn of a loop.
 bool movesInLoop(mlir::Value value);
 

@@ -132,8 +132,10 @@ std::optional<double> Cost::time(int64_t count) {
     return std::nullopt;
   load = cube = leave = vector = 0;
   add(launch.getBody().front(), 1, count);
-  return static_cast<double>(llvm::divideCeil(*blocks, int64_t(chip.aicCount))) *
-         std::max({load, cube, leave, vector});
+  // A core's first turn waits for all of its own work.
+  const double steady = std::max({load, cube, leave, vector});
+  return static_cast<double>(llvm::divideCeil(*blocks, int64_t(chip.aicCount))) * steady +
+         (load + cube + leave + vector - steady) / mostTrips(launch.getBody());
 }
 
 /// Cube and vector work in one block.

@@ -17,9 +17,9 @@
 
 namespace tilewright::passes::vectorize {
 
-/// Whether a cast of integers keeps fewer bits than indices are counted on to have, so that its
-/// result may be another number.
-bool isNarrowing(mlir::Operation *cast);
+/// Whether numbers of the type have fewer bits than those of loop variables, so that what is made
+/// of these may wrap around.
+bool mayWrap(mlir::Type type);
 
 /// Set of dimensions of the lane box, one bit each.
 using Dims = unsigned;
@@ -186,10 +186,10 @@ private:
   void computeAffine(mlir::Operation *op);
   std::optional<Affine> affineOf(mlir::Value value);
   LoadInfo classify(mlir::Value buffer, mlir::ValueRange indices, bool isLoad);
-  /// Smallest and largest value over all lanes of the root's box, if constants bound them.
+  /// Smallest and largest value over all lanes of the root's box, if constants bound them; none
+  /// where a narrow integer may wrap around.
   std::optional<std::pair<int64_t, int64_t>> rangeOf(mlir::Value value) const;
-  /// Whether a cast of integers gives the same number in all lanes.
-  bool keepsValue(mlir::Operation *cast) const;
+  std::optional<std::pair<int64_t, int64_t>> rangeBeforeWrap(mlir::Value value) const;
   bool staysInBounds(mlir::Value buffer, mlir::ValueRange indices) const;
   mlir::Value rootOf(mlir::Value buffer) const;
   std::string describeIndex(mlir::Value index);

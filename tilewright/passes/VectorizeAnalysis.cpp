@@ -185,10 +185,10 @@ void Vectorizer::computeAffine(Operation *op) {
       if (auto a = affineOf(op->getOperand(0)))
         result = scale(*a, int64_t(1) << *amount);
   } else if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op) &&
-             !op->getOperand(0).getType().isInteger(1) && keepsValue(op)) {
+             !op->getOperand(0).getType().isInteger(1)) {
     result = affineOf(op->getOperand(0));
   }
-  if (result)
+  if (result && (!mayWrap(op->getResult(0).getType()) || rangeOf(op->getResult(0))))
     affine[op->getResult(0)] = std::move(*result);
 }
 
@@ -214,21 +214,20 @@ std::optional<Affine> Vectorizer::affineOf(Value value) {
   return result;
 }
 
-bool vectorize::isNarrowing(Operation *cast) {
-  auto type = dyn_cast<IntegerType>(cast->getResult(0).getType());
-  auto from = dyn_cast<IntegerType>(cast->getOperand(0).getType());
-  return type && type.getWidth() < 32 && (!from || from.getWidth() > type.getWidth());
-}
-
-bool Vectorizer::keepsValue(Operation *cast) const {
-  if (!isNarrowing(cast))
-    return true;
-  auto range = rangeOf(cast->getOperand(0));
-  const int64_t end = int64_t(1) << (cast->getResult(0).getType().getIntOrFloatBitWidth() - 1);
-  return range && range->first >= -end && range->second < end;
+bool vectorize::mayWrap(Type type) {
+  auto integer = dyn_cast<IntegerType>(type);
+  return integer && integer.getWidth() > 1 && integer.getWidth() < 32;
 }
 
 std::optional<std::pair<int64_t, int64_t>> Vectorizer::rangeOf(Value value) const {
+  auto range = rangeBeforeWrap(value);
+  if (!range || !mayWrap(value.getType()))
+    return range;
+  const int64_t end = int64_t(1) << (value.getType().getIntOrFloatBitWidth() - 1);
+  return range->first >= -end && range->second < end ? range : std::nullopt;
+}
+
+std::optional<std::pair<int64_t, int64_t>> Vectorizer::rangeBeforeWrap(Value value) const {
   using Range = std::pair<int64_t, int64_t>;
   if (auto constant = tile::constantOf(scalars.lookupOrDefault(value)))
     return Range(*constant, *constant);
@@ -238,7 +237,7 @@ std::optional<std::pair<int64_t, int64_t>> Vectorizer::rangeOf(Value value) cons
   if (!op)
     return std::nullopt;
   if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
-    return keepsValue(op) ? rangeOf(op->getOperand(0)) : std::nullopt;
+    return rangeOf(op->getOperand(0));
   if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::RemSIOp, arith::RemUIOp,
            arith::DivSIOp, arith::FloorDivSIOp>(op))
     return std::nullopt;

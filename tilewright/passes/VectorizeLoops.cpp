@@ -24,7 +24,7 @@ bool isDirect(Value index, Value iv, Region &region) {
     Operation *op = index.getDefiningOp();
     if (!op || isOuter(index))
       return false;
-    if (isa<arith::IndexCastOp, arith::ExtSIOp>(op) && !isNarrowing(op))
+    if (isa<arith::IndexCastOp, arith::ExtSIOp>(op) && !mayWrap(op->getResult(0).getType()))
       index = op->getOperand(0);
     else if (!isa<arith::AddIOp>(op))
       return false;

@@ -462,7 +462,7 @@ std::optional<int64_t> upperBound(Value value) {
         return b && *b > 0 ? std::optional<int64_t>(*b - 1) : std::nullopt;
       })
       .Case<arith::IndexCastOp, arith::ExtSIOp>([&](Operation *) {
-        return isNarrowing(op) ? std::nullopt : upperBound(op->getOperand(0));
+        return mayWrap(op->getResult(0).getType()) ? std::nullopt : upperBound(op->getOperand(0));
       })
       .Default([](Operation *) { return std::nullopt; });
 }
