@@ -80,8 +80,8 @@ KERNELS: dict[str, Any] = {
     ),
     "column_sum": (
         lambda: workloads.column_sum,
-        [((64, 25600), np.float32)],
-        {"M": 64, "N": 25600, "block_M": 16, "block_N": 128},
+        [((64, 51200), np.float32)],
+        {"M": 64, "N": 51200, "block_M": 16, "block_N": 256},
     ),
 }
 
