@@ -16,6 +16,9 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
+#include <thread>
+
 namespace nb = nanobind;
 using namespace nb::literals;
 
@@ -361,6 +364,15 @@ nb::dict run(const Kernel &kernel, const nb::sequence &list, const std::string &
       }
       return !raised;
     };
+  // Only the thread that called can hear a signal.
+  std::atomic<bool> isStopped = false;
+  options.isInterrupted = [&isStopped, caller = std::this_thread::get_id()] {
+    if (isStopped || std::this_thread::get_id() != caller)
+      return isStopped.load();
+    nb::gil_scoped_acquire acquire;
+    isStopped = PyErr_CheckSignals() != 0;
+    return isStopped.load();
+  };
   auto given = arguments(list);
   driver::RunReport result;
   {
@@ -369,6 +381,8 @@ nb::dict run(const Kernel &kernel, const nb::sequence &list, const std::string &
   }
   if (raised)
     throw std::move(*raised);
+  if (isStopped)
+    throw nb::python_error();
   nb::dict found = report(result);
   if (json)
     found["json"] = sim::toJson(result);

@@ -7,9 +7,11 @@ import json
 import os
 import random
 import resource
+import signal
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -286,3 +288,49 @@ def test_sizes_that_are_none(kernel):
     for option in ("--shape=0=-1x4", "--shape=0=4611686018427387904x4"):
         done = tool(kernel, option)
         assert done.returncode == 1 and "argument 0" in done.stderr
+
+
+ENDLESS = """
+import numpy as np
+import tilewright as tilelang
+import tilewright.language as T
+
+
+@tilelang.jit
+def many(A):
+    A: T.Tensor((16,), T.float32)
+    with T.Kernel(2**31 - 1) as b:
+        a = T.alloc_shared((16,), T.float32)
+        T.copy(A, a)
+        T.atomic_add(A, a)
+
+
+kernel = many.compile()
+print("runs", flush=True)
+kernel(np.zeros(16, np.float32))
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_long_simulation_hears_an_interrupt(tmp_path, threads):
+    script = tmp_path / "endless.py"
+    script.write_text(ENDLESS)
+    child = subprocess.Popen(
+        [sys.executable, str(script)],
+        env={**os.environ, "TILEWRIGHT_NUM_THREADS": str(threads)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Also where interrupts are ignored, as they are in the background of some shells.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert child.stdout is not None
+    try:
+        assert child.stdout.readline() == "runs\n"
+        time.sleep(0.3)
+        child.send_signal(signal.SIGINT)
+        _, errors = child.communicate(timeout=60)
+    finally:
+        child.kill()
+    assert child.returncode != 0
+    assert "KeyboardInterrupt" in errors

@@ -565,6 +565,7 @@ RunReport Kernel::Impl::runLaunches(const std::vector<Argument> &arguments,
     options.trace = !run.traceFile.empty();
     options.delaySeed = run.delaySeed;
     options.numThreads = run.numThreads;
+    options.isInterrupted = run.isInterrupted;
     if (run.maxInstructions > 0)
       options.maxInstructions = run.maxInstructions;
     if (run.mutant >= 0)

@@ -125,6 +125,9 @@ struct RunOptions {
   double compare = 0;
   /// Interpreter: called at T.breakpoint; false ends the run.
   std::function<bool(const Stop &)> atBreakpoint = {};
+  /// Simulator: asked now and then by each thread that runs blocks; true ends the run with an
+  /// error.
+  std::function<bool()> isInterrupted = {};
   int numThreads = 0;
   int64_t maxInstructions = 0; ///< watchdog: scalar instructions of a core, interpreted element
                                ///< operations; 0: the default

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -56,6 +57,8 @@ struct RunOptions {
   std::optional<Mutation> mutation;  ///< testing the checker: break one synchronisation instruction
   int numThreads = 0;                ///< 0: affinity or TILEWRIGHT_NUM_THREADS
   int64_t maxInstructions = 1'000'000'000; ///< watchdog over scalar instructions of one core
+  /// Asked now and then by each thread that runs blocks; true ends the run with an error.
+  std::function<bool()> isInterrupted;
 };
 
 enum class FindingKind : uint8_t {

@@ -195,12 +195,23 @@ void Group::drain() {
     fail(cores.front(), FindingKind::OutOfBounds, -1, delay->fault());
 }
 
+/// Whether somebody wants the run to end; it does with an error then, and no finding.
+bool Group::isInterrupted(const Insn &insn) {
+  if (!launch.options.isInterrupted || !launch.options.isInterrupted())
+    return false;
+  error = "interrupted";
+  errorLocation = insn.location;
+  return true;
+}
+
 CoreStatus Group::runCore(CoreRun &core, int64_t maxEvents) {
+  constexpr int64_t kPollMask = (1 << 14) - 1; // events between two questions: some milliseconds
   int64_t limit = launch.options.maxInstructions;
   for (int64_t event = 0; event < maxEvents; ++event) {
     VmStop stop = runVm(core.vm, core.context, limit - core.steps);
     const Insn &insn = core.program->code[core.vm.pc];
-    ++core.steps;
+    if ((++core.steps & kPollMask) == 0 && isInterrupted(insn))
+      return CoreStatus::Failed;
     if (stop == VmStop::Watchdog)
       return fail(core, FindingKind::Watchdog, insn.location,
                   coreName(core) + " ran " + std::to_string(limit) +

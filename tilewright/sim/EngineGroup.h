@@ -171,6 +171,7 @@ private:
   bool isRecording(const CoreRun &core) const { return launch.options.time && !core.isLeftOut; }
   void beginWave(CoreRun &core);
   void endWaves(CoreRun &core);
+  bool isInterrupted(const Insn &insn);
   bool isCountedOnly(CoreRun &core, const Insn &insn);
   void recordScalarWork(CoreRun &core);
   void recordIssue(CoreRun &core, Prepared &prepared);
