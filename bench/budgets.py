@@ -309,6 +309,11 @@ def functional(options: Options) -> list[Row]:
     return rows
 
 
+#: Seconds of functional runs in `overhead`: the least of a few dozen runs of less than a
+#: millisecond moves by a tenth with what else the host's memory does, that of hundreds does not.
+OVERHEAD_SECONDS = 0.5
+
+
 def overhead(options: Options) -> list[Row]:
     """What clock and checker add to a functional run."""
     import workloads
@@ -317,7 +322,11 @@ def overhead(options: Options) -> list[Row]:
     for name, make in workloads.SUITE.items():
         kernel = make()
         inputs = workloads.inputs_of(kernel)
-        plain, timed, checked, both = modes(lambda k=kernel, i=inputs: k(*i), 3 * options.tries)
+        run = lambda k=kernel, i=inputs: k(*i)  # noqa: E731
+        tries = 3 * options.tries
+        if not options.quick:
+            tries = max(tries, int(OVERHEAD_SECONDS * 1000 / best(run, 3)))
+        plain, timed, checked, both = modes(run, tries)
         note = f"with clock {timed / plain:.2f} x, with check {checked / plain:.2f} x"
         name = f"{name}, clock and check"
         rows.append(Row(name, None, both, "functional", plain, 1.5, note=note))
