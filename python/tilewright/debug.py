@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
+# NumPy is imported where it is used: it takes as long as all the rest of an import.
 
 
 def numpy_type(name: str) -> Any:
     """The type of NumPy, or of ml_dtypes for the floats that NumPy lacks."""
+    import numpy as np
+
     if hasattr(np, name):
         return np.dtype(name)
     import ml_dtypes
@@ -23,6 +25,8 @@ def variables(block: Sequence[int], visible: Sequence[Any]) -> dict[str, Any]:
 
     `block` is the block's index in the grid, as a tuple (x, y, z). The arrays are copies.
     """
+    import numpy as np
+
     found: dict[str, Any] = {"block": tuple(block)}
     for name, element, shape, data in visible:
         array = np.frombuffer(data, dtype=numpy_type(element)).reshape(shape)

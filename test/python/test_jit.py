@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -417,3 +419,12 @@ def test_tuned_choices_are_shared_and_may_set_passes():
     assert len(tuned._tuner_cache) == 1 and tuned(64, 8) is not tuned(32, 8)
     tuned(64, 16)
     assert len(tuned._tuner_cache) == 2
+
+
+def test_an_import_is_light():
+    """The compiler is there without NumPy and PyTorch, which take longer than all the rest."""
+    code = (
+        "import sys, tilewright as tilelang, tilewright.language as T, tilewright._core; "
+        "tilelang.jit; sys.exit(bool({'numpy', 'torch'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
