@@ -129,6 +129,19 @@ uint64_t Pieces::contentOf(const RunBox &box, uint64_t otherwise) const {
   return covers(box) ? sum : mixed(sum, otherwise + 1);
 }
 
+bool Versions::follow(Operation *op) {
+  if (auto advance = dyn_cast<tile::AdvanceOp>(op))
+    tiles[advance.getBuffer()].clear();
+  else if (auto acquire = dyn_cast<tile::AcquireOp>(op))
+    channels[acquire.getChannel()].emplace_back();
+  else if (auto release = dyn_cast<tile::ReleaseOp>(op)) {
+    if (auto &queue = channels[release.getChannel()]; !queue.empty())
+      queue.pop_front();
+  } else
+    return false;
+  return true;
+}
+
 //===--- ConcreteRun -------------------------------------------------------------------------===//
 
 LogicalResult ConcreteRun::run(ArrayRef<int64_t> block, Visit visit) {

@@ -5,6 +5,8 @@
 
 #include "llvm/ADT/DenseMap.h"
 
+#include <deque>
+
 /// What the checkers of the tile stages share: a launch run on numbers, without data.
 namespace tilewright::passes {
 
@@ -50,6 +52,16 @@ private:
   std::vector<Piece> pieces;
   uint64_t total = 0;
   bool isBlurred = false; ///< too many pieces
+};
+
+/// What the current versions hold: of each tile one, which `tile.advance` begins anew, of each
+/// channel those that were acquired and not yet released, oldest first.
+struct Versions {
+  llvm::DenseMap<mlir::Value, Pieces> tiles; ///< and tensors
+  llvm::DenseMap<mlir::Value, std::deque<Pieces>> channels;
+
+  /// Begins and ends versions. False for a statement that does neither.
+  bool follow(mlir::Operation *op);
 };
 
 /// One block of a launch, run on numbers: grid, symbolic sizes and scalar arguments get values that

@@ -6,8 +6,6 @@
 #include "tilewright/passes/Checkers.h"
 #include "tilewright/passes/ConcreteRun.h"
 
-#include <deque>
-
 namespace tilewright::passes {
 #define GEN_PASS_DEF_TILEVERIFYCONTENTS
 #include "tilewright/passes/Checkers.h.inc"
@@ -26,14 +24,9 @@ public:
   explicit Contents(ConcreteRun &numbers) : numbers(numbers) {}
 
   LogicalResult visit(Operation *op) {
-    if (auto advance = dyn_cast<AdvanceOp>(op))
-      tiles[advance.getBuffer()].clear();
-    else if (auto acquire = dyn_cast<AcquireOp>(op))
-      queues[acquire.getChannel()].emplace_back();
-    else if (auto release = dyn_cast<ReleaseOp>(op)) {
-      if (auto &queue = queues[release.getChannel()]; !queue.empty())
-        queue.pop_front();
-    } else if (auto access = dyn_cast<AccessInterface>(op))
+    if (versions.follow(op))
+      return success();
+    if (auto access = dyn_cast<AccessInterface>(op))
       return visitAccess(access);
     return success();
   }
@@ -43,10 +36,10 @@ private:
   Pieces *piecesOf(Value buffer, bool isWrite) {
     Scope scope = scopeOf(buffer);
     if (scope == Scope::Workspace) {
-      auto &queue = queues[buffer];
+      auto &queue = versions.channels[buffer];
       return queue.empty() ? nullptr : isWrite ? &queue.back() : &queue.front();
     }
-    return isOnChip(scope) ? &tiles[buffer] : nullptr;
+    return isOnChip(scope) ? &versions.tiles[buffer] : nullptr;
   }
 
   LogicalResult visitAccess(AccessInterface access) {
@@ -72,8 +65,7 @@ private:
   }
 
   ConcreteRun &numbers;
-  llvm::DenseMap<Value, Pieces> tiles;
-  llvm::DenseMap<Value, std::deque<Pieces>> queues; ///< versions of channels
+  Versions versions;
 };
 
 struct TileVerifyContentsPass : passes::impl::TileVerifyContentsBase<TileVerifyContentsPass> {

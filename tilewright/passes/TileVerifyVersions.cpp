@@ -8,8 +8,6 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-#include <deque>
-
 namespace tilewright::passes {
 #define GEN_PASS_DEF_TILEVERIFYVERSIONS
 #include "tilewright/passes/Checkers.h.inc"
@@ -33,14 +31,9 @@ public:
   explicit Flow(ConcreteRun &numbers) : numbers(numbers) {}
 
   LogicalResult visit(Operation *op) {
-    if (auto advance = dyn_cast<AdvanceOp>(op))
-      tiles[advance.getBuffer()].clear();
-    else if (auto acquire = dyn_cast<AcquireOp>(op))
-      queues[acquire.getChannel()].emplace_back();
-    else if (auto release = dyn_cast<ReleaseOp>(op)) {
-      if (auto &queue = queues[release.getChannel()]; !queue.empty())
-        queue.pop_front();
-    } else if (auto access = dyn_cast<AccessInterface>(op))
+    if (versions.follow(op))
+      return success();
+    if (auto access = dyn_cast<AccessInterface>(op))
       visitAccess(access);
     return success();
   }
@@ -48,7 +41,7 @@ public:
   /// Of all tensors, whatever the order in which different parts of them were written.
   int64_t digest() {
     uint64_t sum = atomics;
-    for (auto &[tensor, pieces] : tiles)
+    for (auto &[tensor, pieces] : versions.tiles)
       if (auto argument = dyn_cast<BlockArgument>(tensor))
         sum += mixed(argument.getArgNumber(), pieces.writesSoFar());
     return int64_t(sum | 1); // 0 stands for none
@@ -57,8 +50,8 @@ public:
 private:
   Pieces &piecesOf(Value buffer, bool isWrite) {
     if (scopeOf(buffer) != Scope::Workspace)
-      return tiles[buffer];
-    auto &queue = queues[buffer];
+      return versions.tiles[buffer];
+    auto &queue = versions.channels[buffer];
     if (queue.empty())
       queue.emplace_back();
     return isWrite ? queue.back() : queue.front();
@@ -98,8 +91,8 @@ private:
 
   void visitAccess(AccessInterface access) {
     if (moves(access)) {
-      Pieces copy = tiles[access.getBox(1).buffer];
-      tiles[access.getBox(0).buffer] = std::move(copy);
+      Pieces copy = versions.tiles[access.getBox(1).buffer];
+      versions.tiles[access.getBox(0).buffer] = std::move(copy);
       return;
     }
     uint64_t value = meaningOf(access);
@@ -129,8 +122,7 @@ private:
   }
 
   ConcreteRun &numbers;
-  llvm::DenseMap<Value, Pieces> tiles; ///< and tensors
-  llvm::DenseMap<Value, std::deque<Pieces>> queues;
+  Versions versions;
   uint64_t atomics = 0;
 };
 
