@@ -7,6 +7,7 @@
 #include "tilewright/sim/HappensBefore.h"
 #include "tilewright/sim/Lent.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <tuple>
@@ -52,7 +53,7 @@ public:
   void begin(int lane, uint32_t tick, const Template *source) {
     std::vector<const Template *> &names = memory.log[size_t(lane)];
     if (names.size() <= tick)
-      names.resize(size_t(tick) + 1);
+      names.resize(std::max(size_t(tick) + 1, 2 * names.size()));
     names[tick] = source;
   }
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <deque>
 #include <map>
@@ -71,6 +72,13 @@ struct Prices {
   std::vector<uint32_t> shapes; ///< launch-wide numbers
 };
 
+/// The scalar unit of one core.
+struct Scalar {
+  double time = 0;
+  double worked = 0; ///< cycles of its own instructions
+  double issued = 0; ///< instructions that it handed out
+};
+
 /// One core on its way through its records.
 struct Core {
   const CoreRecords *input = nullptr;
@@ -81,14 +89,12 @@ struct Core {
   double hbmBytes = 0;      ///< of its reads
   Progress warm;            ///< when the blocks that warm the L2 have taken effect
   size_t next = 0, end = 0; ///< the record to do next, one past the last one
-  double scalar = 0;        ///< time of the scalar unit
-  double worked = 0;        ///< cycles of the scalar unit's own instructions
+  Scalar scalar;
   std::array<PipeState, kNumPipes> pipes;
   FlagTable<Flag> flags;
   std::vector<Signals> incoming;  ///< per peer and id
   std::array<double, 2> l0Free{}; ///< when the cube is done with each half of L0A/L0B
   unsigned l0Half = 0;
-  double issued = 0;           ///< instructions that the scalar unit handed out
   double rowsInFlight = 0;     ///< when the rows of all reads so far can have come
   double readMissShare = 1;    ///< of the last read that met a sampled line
   int32_t peers[2] = {-1, -1}; ///< AIC: its AIVs; AIV: its AIC in [0]
@@ -97,12 +103,20 @@ struct Core {
 };
 
 /// Key of the heap: start of a core's next GM transfer, ties by core number.
-struct Turn {
-  double start;
-  int32_t core;
+class Turn {
+public:
+  Turn(double start, int32_t core) : start(std::bit_cast<uint64_t>(start)), core(core) {}
+
+  /// Without a branch: a heap's comparisons cannot be foreseen.
   bool operator>(const Turn &other) const {
-    return start != other.start ? start > other.start : core > other.core;
+    return (start > other.start) | ((start == other.start) & (core > other.core));
   }
+
+private:
+  uint64_t start; ///< times are not negative, so their bits have the same order
+
+public:
+  int32_t core;
 };
 
 class LaunchClock {
@@ -202,7 +216,7 @@ private:
       core.prices = pricesOf(input[i].table.get());
       core.program = input[i].kind == CoreKind::AIC ? &program.aic : &program.aiv;
       core.number = static_cast<int32_t>(i);
-      core.scalar = chip.prologue;
+      core.scalar.time = chip.prologue;
       for (unsigned pipe = 0; pipe < kNumPipes; ++pipe)
         core.pipes[pipe].starts = std::span(starts).subspan((i * kNumPipes + pipe) * depth, depth);
       auto aic = aicOfGroup.find(input[i].group);
@@ -219,73 +233,85 @@ private:
   }
 
   /// Does records of one core up to its next GM transfer that is not its turn yet, a wait for
-  /// another core, or the end.
+  /// another core, or the end. Nearly every record moves the scalar unit's time, from which the
+  /// next one starts: it stays in a register over those that concern this core alone.
   void advance(Core &core) {
-    const std::vector<Record> &records = core.input->records;
-    while (core.next < core.end) {
-      const Record &record = records[core.next];
-      if (record.kind == RecordKind::Transfer) {
-        const Turn turn{issueTime(core, record.pipe), core.number};
-        if (!ready.empty() || (!turns.empty() && turn > turns.top())) {
-          turns.push(turn);
-          return;
-        }
-        transfer(core);
-        continue;
-      }
-      if (record.kind == RecordKind::BlockWait && !blockWait(core, record)) {
-        core.parked = true;
+    const Record *const records = core.input->records.data();
+    while (true) {
+      Scalar scalar = core.scalar;
+      size_t next = core.next;
+      while (next < core.end && local(core, scalar, records[next]))
+        ++next;
+      core.scalar = scalar;
+      core.next = next;
+      if (next == core.end || !together(core, records[next]))
         return;
-      }
-      if (record.kind == RecordKind::Meet) {
-        issue(core);
-        core.arrived = std::max(core.scalar, completion(core, record.pipe)) + chip.blockFlag;
-        return;
-      }
-      if (!local(core, record)) {
-        core.parked = true;
-        return;
-      }
-      ++core.next;
     }
   }
 
-  /// Everything that concerns this core alone. False: the core can never go on.
-  bool local(Core &core, const Record &record) {
+  /// What concerns this core alone. False: something else, or a wait for what never comes.
+  [[gnu::always_inline]] bool local(Core &core, Scalar &scalar, const Record &record) {
     switch (record.kind) {
     case RecordKind::Compute:
-      compute(core, record);
+      compute(core, scalar, record);
       return true;
     case RecordKind::Mmad:
-      mmad(core, record);
+      mmad(core, scalar, record);
       return true;
     case RecordKind::SetFlag:
-      setFlag(core, record);
+      setFlag(core, scalar, record);
       return true;
     case RecordKind::WaitFlag:
-      return waitFlag(core, record);
+      return waitFlag(core, scalar, record);
     case RecordKind::Barrier:
-      barrier(core, record.pipe);
-      return true;
-    case RecordKind::BlockSet:
-      blockSet(core, record);
+      barrier(core, scalar, record.pipe);
       return true;
     case RecordKind::ScalarWork:
-      scalarWork(core, cyclesOf(core, record));
+      scalarWork(scalar, cyclesOf(core, record));
       return true;
     case RecordKind::ScalarSync:
-      issue(core);
-      core.scalar = std::max(core.scalar, completion(core, record.pipe));
+      issue(scalar);
+      scalar.time = std::max(scalar.time, completion(core, scalar, record.pipe));
       return true;
+    default:
+      return false;
+    }
+  }
+
+  /// A record that other cores have to do with. False: the core stops before it.
+  bool together(Core &core, const Record &record) {
+    switch (record.kind) {
+    case RecordKind::Transfer: {
+      const Turn turn{issueTime(core, record.pipe), core.number};
+      if (!ready.empty() || (!turns.empty() && turn > turns.top())) {
+        turns.push(turn);
+        return false;
+      }
+      transfer(core);
+      return true;
+    }
+    case RecordKind::BlockWait:
+      if (blockWait(core, record))
+        break;
+      core.parked = true;
+      return false;
+    case RecordKind::Meet:
+      issue(core.scalar);
+      core.arrived =
+          std::max(core.scalar.time, completion(core, core.scalar, record.pipe)) + chip.blockFlag;
+      return false;
+    case RecordKind::BlockSet:
+      blockSet(core, record);
+      break;
     case RecordKind::BeginBlock:
       if (core.blocks++ == core.input->waves.warming)
         core.warm = progressOf(core);
-      return true;
-    case RecordKind::Transfer:
-    case RecordKind::BlockWait:
-    case RecordKind::Meet:
-      return true;
+      break;
+    default: // a flag that nobody sets
+      core.parked = true;
+      return false;
     }
+    ++core.next;
     return true;
   }
 
@@ -297,23 +323,23 @@ private:
     return core.input->table->shapes()[record.entry];
   }
 
-  static void scalarWork(Core &core, double cycles) {
-    core.scalar += cycles;
-    core.worked += cycles;
+  static void scalarWork(Scalar &scalar, double cycles) {
+    scalar.time += cycles;
+    scalar.worked += cycles;
   }
 
   /// The scalar unit hands out one instruction.
-  void issue(Core &core, double instructions = 1) {
-    core.scalar += chip.scalarIssue * instructions;
-    core.issued += instructions;
+  void issue(Scalar &scalar, double instructions = 1) const {
+    scalar.time += chip.scalarIssue * instructions;
+    scalar.issued += instructions;
   }
 
   /// A full queue holds the scalar unit until its oldest instruction has started.
-  void waitForPlace(Core &core, PipeState &pipe) {
-    core.scalar = std::max(core.scalar, pipe.starts[pipe.at]);
+  static void waitForPlace(Scalar &scalar, const PipeState &pipe) {
+    scalar.time = std::max(scalar.time, pipe.starts[pipe.at]);
   }
 
-  void enqueued(PipeState &pipe, double start) {
+  static void enqueued(PipeState &pipe, double start) {
     pipe.starts[pipe.at] = start;
     if (++pipe.at == pipe.starts.size())
       pipe.at = 0;
@@ -322,7 +348,7 @@ private:
   /// When a transfer on `pipe` would start; changes nothing.
   double issueTime(const Core &core, Pipe name) const {
     const PipeState &pipe = core.pipes[index(name)];
-    return std::max({core.scalar + chip.scalarIssue, pipe.starts[pipe.at], pipe.free});
+    return std::max({core.scalar.time + chip.scalarIssue, pipe.starts[pipe.at], pipe.free});
   }
 
   /// The pipe works on `record` from `start` to `end` and the result is there at `complete`: the
@@ -351,14 +377,14 @@ private:
     return std::max(end, std::exchange(pipe.notBefore, 0));
   }
 
-  void compute(Core &core, const Record &record) {
-    issue(core);
+  void compute(Core &core, Scalar &scalar, const Record &record) {
+    issue(scalar);
     const double cycles = cyclesOf(core, record);
     if (record.pipe == Pipe::S || record.pipe == Pipe::All)
-      return scalarWork(core, cycles);
+      return scalarWork(scalar, cycles);
     PipeState &pipe = core.pipes[index(record.pipe)];
-    waitForPlace(core, pipe);
-    const double start = std::max(core.scalar, pipe.free);
+    waitForPlace(scalar, pipe);
+    const double start = std::max(scalar.time, pipe.free);
     pipe.free = ended(pipe, start, start + cycles);
     pipe.done = std::max(pipe.done, pipe.free);
     enqueued(pipe, start);
@@ -367,23 +393,23 @@ private:
 
   /// The Mmad macro: per K step MTE1 fills one half of L0A/L0B once the cube has left it, and the
   /// cube follows. Its own flags cost what flags cost.
-  void mmad(Core &core, const Record &record) {
+  void mmad(Core &core, Scalar &scalar, const Record &record) {
     const Price &price = core.prices->costs[record.entry];
     const unsigned chunks = price.chunks;
     // Per step the loads of both operands, the product, and four flag instructions.
-    issue(core, chunks * (2.0 * chip.mte1LoadsPerOperand + 5));
+    issue(scalar, chunks * (2.0 * chip.mte1LoadsPerOperand + 5));
     PipeState &mte1 = core.pipes[index(Pipe::MTE1)], &cube = core.pipes[index(Pipe::M)];
-    waitForPlace(core, mte1);
-    waitForPlace(core, cube);
+    waitForPlace(scalar, mte1);
+    waitForPlace(scalar, cube);
     // The last part of a load's latency keeps those waiting that use it, not MTE1.
     const double tail = 2.0 * chip.mte1LoadsPerOperand * (chip.mte1Latency - chip.mte1Start);
     const double load = price.mte1Cycles / chunks - tail, product = price.cycles / chunks;
     for (unsigned chunk = 0; chunk < chunks; ++chunk) {
       double &half = core.l0Free[core.l0Half];
       core.l0Half ^= 1;
-      const double start = std::max({core.scalar, mte1.free, half});
+      const double start = std::max({scalar.time, mte1.free, half});
       mte1.free = start + load;
-      const double first = std::max({core.scalar, cube.free, mte1.free + tail + chip.flagWait});
+      const double first = std::max({scalar.time, cube.free, mte1.free + tail + chip.flagWait});
       cube.free = ended(cube, first, first + product);
       half = cube.free + chip.flagWait;
       if (chunk == 0) {
@@ -398,19 +424,19 @@ private:
   }
 
   /// When everything issued to `pipe` so far has taken effect.
-  double completion(const Core &core, Pipe name) const {
+  static double completion(const Core &core, const Scalar &scalar, Pipe name) {
     if (name == Pipe::S)
-      return core.scalar;
+      return scalar.time;
     if (name != Pipe::All)
       return std::max(core.pipes[index(name)].done, core.pipes[index(name)].free);
-    double last = core.scalar;
+    double last = scalar.time;
     for (const PipeState &pipe : core.pipes)
       last = std::max({last, pipe.done, pipe.free});
     return last;
   }
 
   Progress progressOf(const Core &core) const {
-    return {completion(core, Pipe::All), core.hbmBytes};
+    return {completion(core, core.scalar, Pipe::All), core.hbmBytes};
   }
 
   static Flag &flagOf(Core &core, const Record &record) {
@@ -419,62 +445,62 @@ private:
     return core.flags.at(from, to, record.id % kMaxFlagIds);
   }
 
-  void setFlag(Core &core, const Record &record) {
-    issue(core);
+  void setFlag(Core &core, Scalar &scalar, const Record &record) const {
+    issue(scalar);
     if (record.pipe != Pipe::S && record.pipe != Pipe::All) {
       PipeState &pipe = core.pipes[index(record.pipe)];
-      waitForPlace(core, pipe);
-      enqueued(pipe, std::max(core.scalar, pipe.free));
+      waitForPlace(scalar, pipe);
+      enqueued(pipe, std::max(scalar.time, pipe.free));
     }
     Flag &flag = flagOf(core, record);
-    flag.end = completion(core, record.pipe);
-    flag.time = std::max(core.scalar, flag.end) + chip.flagWait;
+    flag.end = completion(core, scalar, record.pipe);
+    flag.time = std::max(scalar.time, flag.end) + chip.flagWait;
     if (record.isUnit)
-      flag.time = std::max(core.scalar, core.pipes[index(record.pipe)].lastStart) + chip.flagWait;
+      flag.time = std::max(scalar.time, core.pipes[index(record.pipe)].lastStart) + chip.flagWait;
     else
       flag.end = 0;
     ++flag.pending;
   }
 
   /// The wait sits in the queue of the pipe that it holds back; the scalar unit goes on.
-  bool waitFlag(Core &core, const Record &record) {
+  bool waitFlag(Core &core, Scalar &scalar, const Record &record) const {
     Flag &flag = flagOf(core, record);
     if (flag.pending == 0)
       return false;
     --flag.pending;
-    issue(core);
-    holdBack(core, record.other, flag.time);
+    issue(scalar);
+    holdBack(core, scalar, record.other, flag.time);
     if (flag.end > 0 && record.other < Pipe::All)
       core.pipes[index(record.other)].notBefore = flag.end;
     return true;
   }
 
   /// Later instructions of `name` start at `time` or after.
-  void holdBack(Core &core, Pipe name, double time) {
+  static void holdBack(Core &core, Scalar &scalar, Pipe name, double time) {
     if (name == Pipe::S || name == Pipe::All) {
-      core.scalar = std::max(core.scalar, time);
+      scalar.time = std::max(scalar.time, time);
       return;
     }
     PipeState &pipe = core.pipes[index(name)];
-    waitForPlace(core, pipe);
+    waitForPlace(scalar, pipe);
     pipe.free = std::max(pipe.free, time);
-    enqueued(pipe, std::max(core.scalar, pipe.free));
+    enqueued(pipe, std::max(scalar.time, pipe.free));
   }
 
-  void barrier(Core &core, Pipe name) {
-    issue(core);
+  void barrier(Core &core, Scalar &scalar, Pipe name) const {
+    issue(scalar);
     if (name == Pipe::S)
       return;
     if (name == Pipe::All) {
-      core.scalar = completion(core, Pipe::All);
+      scalar.time = completion(core, scalar, Pipe::All);
       for (PipeState &pipe : core.pipes)
-        pipe.free = pipe.done = core.scalar;
+        pipe.free = pipe.done = scalar.time;
       return;
     }
     PipeState &pipe = core.pipes[index(name)];
-    waitForPlace(core, pipe);
+    waitForPlace(scalar, pipe);
     pipe.free = std::max(pipe.free, pipe.done) + (name == Pipe::V ? chip.vecBarrierTail : 0);
-    enqueued(pipe, std::max(core.scalar, pipe.free));
+    enqueued(pipe, std::max(scalar.time, pipe.free));
   }
 
   /// Where `core` finds the sets of flag `id` by its peer number `peer`.
@@ -495,7 +521,7 @@ private:
         if (core.input->kind != kind || !core.arrived)
           continue;
         core.arrived.reset();
-        holdBack(core, core.input->records[core.next++].pipe, time);
+        holdBack(core, core.scalar, core.input->records[core.next++].pipe, time);
         ready.push_back(core.number);
       }
       return true;
@@ -509,8 +535,9 @@ private:
   }
 
   void blockSet(Core &core, const Record &record) {
-    issue(core);
-    const double time = std::max(core.scalar, completion(core, record.pipe)) + chip.blockFlag;
+    issue(core.scalar);
+    const double time =
+        std::max(core.scalar.time, completion(core, core.scalar, record.pipe)) + chip.blockFlag;
     auto send = [&](int32_t peer, unsigned self) {
       signals(cores[peer], self, record.id).times.push_back(time);
       if (cores[peer].parked) {
@@ -539,8 +566,8 @@ private:
         return false;
       const double time = pending.times[pending.head];
       pending.pop();
-      issue(core);
-      holdBack(core, record.pipe, time);
+      issue(core.scalar);
+      holdBack(core, core.scalar, record.pipe, time);
       return true;
     }
     double time = 0;
@@ -559,8 +586,8 @@ private:
     for (unsigned peer : {0u, 1u})
       if (core.peers[peer] >= 0)
         signals(core, peer, record.id).pop();
-    issue(core);
-    holdBack(core, record.pipe, time);
+    issue(core.scalar);
+    holdBack(core, core.scalar, record.pipe, time);
     return true;
   }
 
@@ -568,10 +595,10 @@ private:
   /// bytes; a load's data arrive a latency later, while the next load already runs.
   void transfer(Core &core) {
     const Record &record = core.input->records[core.next++];
-    issue(core);
+    issue(core.scalar);
     PipeState &pipe = core.pipes[index(record.pipe)];
-    waitForPlace(core, pipe);
-    const double start = std::max(core.scalar, pipe.free);
+    waitForPlace(core.scalar, pipe);
+    const double start = std::max(core.scalar.time, pipe.free);
     enqueued(pipe, start);
 
     const TransferShape &shape = shapeOf(core, record);
@@ -665,7 +692,7 @@ private:
   void finish() {
     Timing &timing = result.timing;
     for (const Core &core : cores) {
-      timing.cycles = std::max(timing.cycles, completion(core, Pipe::All));
+      timing.cycles = std::max(timing.cycles, completion(core, core.scalar, Pipe::All));
       timing.events += core.end;
       timing.allWaves = std::max(timing.allWaves, core.input->waves.all);
       if (!core.input->works)
@@ -675,8 +702,8 @@ private:
       PipeUse *use = cube ? timing.aic : timing.aiv;
       for (unsigned pipe = 0; pipe < kNumPipes; ++pipe)
         use[pipe].busyCycles += core.pipes[pipe].busy;
-      const double issuing = core.issued * chip.scalarIssue;
-      use[index(Pipe::S)].busyCycles += core.worked + issuing;
+      const double issuing = core.scalar.issued * chip.scalarIssue;
+      use[index(Pipe::S)].busyCycles += core.scalar.worked + issuing;
       (cube ? timing.aicIssueCycles : timing.aivIssueCycles) += issuing;
     }
     for (unsigned pipe = 0; pipe < kNumPipes; ++pipe) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tilewright/sim/HappensBefore.h"
 
+#include <algorithm>
+
 using namespace tilewright::sim;
 
 void HappensBefore::reset(int newNumAivs, int newMaxOutstanding) {
@@ -78,15 +80,18 @@ void HappensBefore::released(int lane, Clock &clock) const {
 void HappensBefore::send(std::vector<Token> &tokens, int lane, int32_t location,
                          bool isGhost) const {
   Token &token = tokens.emplace_back(); // at its place: a copy would wait for the parts' stores
-  released(lane, token.clock);
+  token.clock = lanes[lane].clock;
+  token.lane = lane;
+  token.now = lanes[lane].now;
   token.location = location;
   token.isGhost = isGhost;
 }
 
-void HappensBefore::acquire(int lane, const Clock &clock) {
-  learn(lane, clock);
-  if (pipeOfLane(lane) == Pipe::S)
-    ++scalarVersion[coreOf(lane)];
+void HappensBefore::acquire(int lane, const Token &token) {
+  learn(lane, token.clock);
+  uint32_t &known = lanes[lane].clock[token.lane];
+  known = std::max(known, token.now);
+  end(lane);
 }
 
 /// Gives a wait its own place on the lane, so that later signals can tell whether it is over.
@@ -129,7 +134,7 @@ void HappensBefore::waitFlag(int core, Pipe from, Pipe to, int id, int32_t locat
   const Token &token = state.tokens[state.head++];
   isGhost |= token.isGhost;
   if (!isGhost)
-    acquire(lane, token.clock);
+    acquire(lane, token);
   if (state.head == state.tokens.size()) {
     state.tokens.clear();
     state.head = 0;
@@ -179,7 +184,7 @@ void HappensBefore::pop(Signal &signal, int lane, int32_t location, bool isGhost
   const Token &token = queue.tokens[queue.head++];
   isGhost |= token.isGhost;
   if (!isGhost)
-    acquire(lane, token.clock);
+    acquire(lane, token);
   if (queue.head == queue.tokens.size()) {
     queue.tokens.clear();
     queue.head = 0;
@@ -199,7 +204,8 @@ Clock HappensBefore::arrived(int core, Pipe pipe) {
 void HappensBefore::meet(int core, Pipe pipe, CoreKind kind, const Clock &known) {
   int lane = laneOf(core, pipe);
   ++lanes[lane].clock[size_t(meetingsOf(kind))];
-  acquire(lane, known);
+  learn(lane, known);
+  end(lane);
 }
 
 bool HappensBefore::blockSet(int core, Pipe pipe, int id, int32_t location, bool isGhost) {

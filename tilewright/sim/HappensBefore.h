@@ -80,8 +80,12 @@ private:
     uint32_t now = 0;
     uint32_t seenScalar = 0; ///< version of the scalar unit's clock already joined
   };
+  /// What is known once the signal is taken: `clock`, and of `lane` all up to `now`. That is apart
+  /// since the clock is read whole, which waits long for a part that was just written.
   struct Token {
     Clock clock;
+    int lane;
+    uint32_t now;
     int32_t location;
     bool isGhost;
   };
@@ -127,7 +131,7 @@ private:
   uint32_t next(int lane);
   void released(int lane, Clock &clock) const;
   void send(std::vector<Token> &tokens, int lane, int32_t location, bool isGhost) const;
-  void acquire(int lane, const Clock &clock);
+  void acquire(int lane, const Token &token);
   uint32_t tickWait(int lane);
   bool push(Signal &signal, int lane, int32_t location, bool isGhost);
   void pop(Signal &signal, int lane, int32_t location, bool isGhost);

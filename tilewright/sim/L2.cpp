@@ -269,6 +269,11 @@ void L2Cache::touchKept(const LineRows &lines, L2Access &result) {
   uint32_t waitedFor = fetch; // this very access it does not wait for; neighbours came together
   const auto touch = [&](uint64_t line, uint32_t sectors) {
     const uint32_t state = states[line];
+    if (use == Use::Read && state == 0) { // most lines are met once
+      missed += kBitCount[sectors];
+      states[line] = fetch << 8 | sectors;
+      return;
+    }
     if (waits && state >> 8 != waitedFor && state >> 8 != fetch) {
       waitedFor = state >> 8;
       until = std::max(until, fetches[waitedFor]);
