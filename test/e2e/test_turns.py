@@ -195,3 +195,45 @@ def test_strict_keeps_turns():
     with setting(strict=1):
         done, _ = applied(attention, inputs, "tile-fuse-turns", **fixed)
     assert not done
+
+
+@tilelang.jit
+def taken_after_handing_over(A, B, count):
+    """The first product is read late, behind what the second one is given."""
+    A: T.Tensor((6, 20, 32), "float16")
+    B: T.Tensor((32, 8), "float16")
+    count: T.int32
+    O = T.empty((6, 20, 8), "float32")
+    Q = T.empty((6, 20, 32), "float32")
+    with T.Kernel(1, threads=128) as _:
+        first = T.alloc_shared((20, 8), "float32")
+        half = T.alloc_fragment((20, 8), "float16")
+        second = T.alloc_fragment((20, 32), "float32")
+        a = T.alloc_shared((20, 32), "float16")
+        b = T.alloc_shared((32, 8), "float16")
+        T.copy(B, b)
+        for k in T.serial(6):
+            T.copy(A[k, 0, 0], a)
+            for i, j in T.Parallel(20, 8):
+                half[i, j] = a[i, j]
+            T.clear(first)
+            T.gemm(a, b, first)
+            T.gemm(half, b, second, transpose_B=True, clear_accum=True)
+            for i, j in T.Parallel(20, 8):
+                if i != count:
+                    first[i, j] = T.exp(half[i, j])
+            T.copy(first, O[k, 0, 0])
+            T.copy(second, Q[k, 0, 0])
+    return O, Q
+
+
+def test_a_channel_is_read_before_it_is_given_back() -> None:
+    A, B = randn((6, 20, 32), seed=1), randn((32, 8), seed=2)
+
+    def reference(A: np.ndarray, B: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+        A, B = A.astype(np.float32), B.astype(np.float32)
+        first = np.exp(A[:, :, :8])
+        first[:, count] = (A @ B)[:, count]
+        return first, A[:, :, :8] @ B.T
+
+    check(taken_after_handing_over, [A, B, 3], reference, rtol=1e-2, atol=1e-2)

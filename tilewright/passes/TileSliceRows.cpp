@@ -165,13 +165,16 @@ SmallVector<Operation *> Slicer::defer(Run &run, Operation *end) {
         if (scopeOf(buffer) == Scope::UB && tilewright::writes(kind))
           later.insert(buffer);
       });
+  llvm::DenseSet<Value> released; // channels that this run gives back: their reads stay before that
+  for (Operation *op : run.after)
+    released.insert(op->getOperand(0));
   SmallVector<Operation *> kept, deferred;
   for (Operation *op : llvm::reverse(run.ops)) {
     bool isFree = true;
     visit(op, [&](Value buffer, AccessKind kind) {
       bool isWritten = tilewright::writes(kind);
       isFree &= !isWritten || (later.contains(buffer) && !read.contains(buffer));
-      isFree &= !written.contains(buffer);
+      isFree &= !written.contains(buffer) && !released.contains(buffer);
     });
     (isFree ? deferred : kept).push_back(op);
     if (isFree)
