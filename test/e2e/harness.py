@@ -31,6 +31,7 @@ from tilewright.arguments import scalar_argument
 ROUNDING_STAGES = (
     "tile-fold-exponents",
     "tile-expand-functions",
+    "tile-fold-fills",
     "tile-place-accumulators",
     "tile-fold-masks",
     "tile-fuse-turns",

@@ -82,6 +82,22 @@ def TileForwardScalars : Pass<"tile-forward-scalars", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
+def TileFoldFills : Pass<"tile-fold-fills", "::mlir::func::FuncOp"> {
+  let summary = "take numbers for tiles that hold one number";
+  let description = [{
+    Needs: no `tile.parallel`.
+    Guarantees: the same results. Where a tile was filled with one number and not written since, sums, products and extrema of
+    two tiles take the number as their scalar operand; what then changes nothing (x + 0, x * 1) is a copy. Fills that nobody
+    reads any more are gone, with their tiles.
+    Rounding-changing: a sum of minus zero and zero is minus zero. Not with `strict`.
+    Leaves alone: launches that their author divides or orders; tiles with views.
+
+    Example: test/passes/tile-fold-fills.mlir.
+  }];
+  let dependentDialects = ["::tilewright::tile::TileDialect"];
+  let options = [Option<"strict", "strict", "bool", "false", "keep the sign of zeros">];
+}
+
 def TileWidenProducts : Pass<"tile-widen-products", "::mlir::func::FuncOp"> {
   let summary = "products of 8-bit floats on cubes that have none";
   let description = [{

@@ -12,14 +12,14 @@ using namespace tilewright;
 using namespace tilewright::passes;
 
 /// Plain forms: exponents and masks as written; scalar loops; copies as written; blocks as written,
-/// of cube work (twice), of vector work and of both; K steps as written; turns as written; all rows
-/// at once; one vector core; sums in one piece; products of whole tiles; one slot a tile; no late
-/// stages; tiles filled in each turn; barriers everywhere.
+/// of cube work (twice), of vector work and of both; tiles of one number as tiles; K steps as
+/// written; turns as written; all rows at once; one vector core; sums in one piece; products of
+/// whole tiles; one slot a tile; no late stages; tiles filled in each turn; barriers everywhere.
 const std::vector<std::string> &passes::switchNames() {
   static const std::vector<std::string> names = {
-      "exponents", "masks",    "vectorize", "copies",     "join",       "fit",        "batch",
-      "widen",     "fuse-k",   "order",     "fuse-turns", "slice-rows", "split-rows", "halve-sums",
-      "trim",      "pipeline", "skew",      "hoist",      "sync"};
+      "exponents",  "masks", "vectorize", "copies", "join",       "fit",        "batch",
+      "widen",      "fills", "fuse-k",    "order",  "fuse-turns", "slice-rows", "split-rows",
+      "halve-sums", "trim",  "pipeline",  "skew",   "hoist",      "sync"};
   return names;
 }
 
@@ -67,6 +67,10 @@ std::vector<Stage> passes::stagesFor(const PipelineOptions &options) {
                 return createTileVectorizeParallel(TileVectorizeParallelOptions{plain, strip});
               });
   onFunctions("tile-forward-scalars", [] { return createTileForwardScalars(); });
+  if (options.has("fills"))
+    onFunctions("tile-fold-fills", [strict = options.strict] {
+      return createTileFoldFills(TileFoldFillsOptions{strict});
+    });
   onFunctions("tile-widen-products", [chip = options.chip] {
     return createTileWidenProducts(TileWidenProductsOptions{chip});
   });

@@ -49,8 +49,8 @@ const std::vector<std::string> &switchNames();
 
 /// The only ordered list of passes: from tile as built to npu, planned and synchronised, which is
 /// what is simulated and exported. Everything keeps the interpreter's result bit for bit but
-/// tile-fold-exponents, tile-expand-functions, tile-place-accumulators, tile-fold-masks and
-/// tile-fuse-turns.
+/// tile-fold-exponents, tile-expand-functions, tile-fold-fills (the sign of a zero),
+/// tile-place-accumulators, tile-fold-masks and tile-fuse-turns.
 std::vector<Stage> stagesFor(const PipelineOptions &options);
 
 /// Registers the whole path as `--tilewright-pipeline`, with `disable=` a list of switchNames().
