@@ -59,9 +59,10 @@ LogicalResult Reader::call(func::CallOp op) {
   if (StringRef types = name;
       (types.consume_front("fixpipe_nz2nd_") || types.consume_front("fixpipe_normal_")) &&
       operands.size() >= 4) {
-    bool isPlain = llvm::any_of(ArrayRef<StringRef>{"float_to_float", "float_to_half",
-                                                    "float_to_bfloat16_t", "int32_t_to_int32_t"},
-                                [&](StringRef pair) { return types.starts_with(pair); });
+    bool isPlain =
+        llvm::any_of(ArrayRef<StringRef>{"float_to_float", "float_to_half", "float_to_bfloat16_t",
+                                         "int32_t_to_int32_t", "int32_t_to_int8_t"},
+                     [&](StringRef pair) { return types.starts_with(pair); });
     int64_t relu = getConstantIntValue(operands[3]).value_or(-1);
     if (!isPlain || relu < 0 || relu > 1)
       return refuse(op, "a fixpipe that scales, or with a function that is not relu");

@@ -133,8 +133,9 @@ LogicalResult Reader::fixpipe(Operation *op, Value src, Value dst, bool relu) {
                      (*to)->sizes.back());
   }
   Boxes boxes = boxesOf({place, given});
+  bool saturates = (*from)->element.isInteger(32) && (*to)->element.isInteger(8);
   builder.create<npu::FixpipeOp>(loc, boxes.buffers, boxes.offsets, boxes.sizes, unitIf(relu),
-                                 FloatAttr());
+                                 saturates ? builder.getF32FloatAttr(1) : FloatAttr());
   return success();
 }
 
@@ -209,6 +210,15 @@ LogicalResult Reader::blockFlag(Operation *op, bool isSet) {
   }
   auto number = builder.getI64IntegerAttr(id);
   auto which = npu::PipeAttr::get(builder.getContext(), *pipe);
+  if (StringRef mode = wordOf(op, "tsync_instr_mode"); isSet && mode.starts_with("INTER_")) {
+    if (plus)
+      return refuse(op, "a meeting of cores whose flag is known at run time only");
+    builder.create<npu::CoreBarrierOp>(loc, which, number, unitIf(mode.starts_with("INTER_BLOCK")));
+    meetings.insert(id);
+    return success();
+  }
+  if (!isSet && meetings.erase(id)) // its wait is part of the meeting
+    return success();
   if (isSet)
     builder.create<npu::BlockSetOp>(loc, which, number, plus);
   else

@@ -81,6 +81,9 @@ LogicalResult Reader::run() {
   }
   if (failed(placeBools()) || failed(block(source.front())) || isRefused)
     return failure();
+  if (!meetings.empty())
+    return source.emitError("cores set flag ")
+           << *meetings.begin() << " to meet, and none waits for it";
   builder.create<func::ReturnOp>(source.getLoc());
   if (workspaceBytes > 0)
     target->setAttr(npu::kWorkspaceAttr, builder.getI64IntegerAttr(workspaceBytes));

@@ -15,6 +15,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 
 namespace tilewright::from_hivm {
 
@@ -149,6 +150,7 @@ private:
   LogicalResult gather(Operation *op, Value table, Value index, Value dst);
 
   // Messages.cpp
+  std::set<int64_t> meetings; ///< of cores of one kind, by flag, whose wait is to come
   llvm::DenseMap<Value, mlir::StringAttr> messages; ///< by the pointer to their text
   LogicalResult llvmOp(Operation *op, llvm::StringRef name);
   LogicalResult debug(Operation *op);

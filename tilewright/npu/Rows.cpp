@@ -127,3 +127,13 @@ bool npu::hasUnalignedRows(const Box &box) {
       ArrayRef(extentsOf(box)).drop_front(std::min<size_t>(1, extentsOf(box).size())),
       [&](Extent extent) { return extent.stride * bits % kBlockBits != 0; });
 }
+
+int64_t npu::reductionRoom(ReduceKind kind, Type element, int64_t rows, int64_t columns) {
+  bool folds = (element.isF32() || element.isF16()) &&
+               (kind == ReduceKind::Sum || kind == ReduceKind::Max || kind == ReduceKind::Min);
+  if (!folds)
+    return rows * columns;
+  constexpr int64_t kRepeatBits = 2048;
+  int64_t repeat = kRepeatBits / element.getIntOrFloatBitWidth();
+  return columns <= repeat ? 0 : rows * std::max(repeat, int64_t(llvm::divideCeil(columns, 2)));
+}

@@ -23,4 +23,9 @@ bool takesRows(mlir::Operation *op);
 /// 256 elements, which are bits on the device).
 bool hasUnalignedRows(const Box &box);
 
+/// Elements of memory beside its operands that a reduction of rows takes, after what the published
+/// compiler was seen to give it. Sums, maxima and minima of floats fold each row to a repeat of the
+/// vector unit in the first step, others take as much as all rows.
+int64_t reductionRoom(ReduceKind kind, mlir::Type element, int64_t rows, int64_t columns);
+
 } // namespace tilewright::npu

@@ -6,6 +6,7 @@
 #include "tilewright/passes/Chip.h"
 #include "tilewright/passes/NpuLiveness.h"
 #include "tilewright/passes/Passes.h"
+#include "tilewright/passes/SplitReductions.h"
 #include "tilewright/support/TypeNames.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -49,6 +50,9 @@ struct Memory {
   npu::Space space;
   StringRef name, longName;
   int64_t capacity = 0, alignment = kLine;
+  int64_t reserved = 0; ///< bytes at the end that tiles leave free
+
+  int64_t limit() const { return capacity - reserved; }
 };
 
 std::string kib(int64_t bytes) {
@@ -325,6 +329,7 @@ struct NpuPlanMemoryPass : impl::NpuPlanMemoryBase<NpuPlanMemoryPass> {
             Memory{npu::Space::L0C, "L0C", "accumulator memory", machine.l0cBytes, kLine}})
         if (failed(plan(function, memory)))
           return signalPassFailure();
+      if (!getenv("NOSPLIT")) splitReductions(function, machine.ubBytes - endOfUb(function));
     }
     if (failed(planWorkspaces()))
       signalPassFailure();
@@ -332,6 +337,17 @@ struct NpuPlanMemoryPass : impl::NpuPlanMemoryBase<NpuPlanMemoryPass> {
 
 private:
   std::map<Block *, Work> works;
+
+  /// The first byte of UB behind all tiles.
+  static int64_t endOfUb(func::FuncOp function) {
+    int64_t end = 0;
+    function.walk([&](npu::AllocOp alloc) {
+      if (npu::spaceOf(alloc.getResult()) == npu::Space::UB && alloc.getAddress())
+        end = std::max(end, int64_t(*alloc.getAddress()) +
+                                alloc.getSlotBytes() * int64_t(alloc.getSlots()));
+    });
+    return llvm::alignTo(end, kBlock);
+  }
 
   static SmallVector<Tile> tilesOf(func::FuncOp function, const Liveness &liveness,
                                    npu::Space space) {
@@ -411,18 +427,29 @@ private:
     }
   }
 
-  /// Places all tiles. Returns the bytes that the plan takes, more than the capacity if none fits.
+  /// Places all tiles, if it can be with room behind them for what reductions take. Returns the
+  /// bytes that the plan takes, more than the capacity if none fits.
   int64_t place(MutableArrayRef<Tile> tiles, const Memory &memory, func::FuncOp function) {
-    if (memory.space == npu::Space::UB)
+    if (memory.space == npu::Space::UB) {
       chooseParities(tiles, function);
+      Memory roomy = memory;
+      roomy.reserved = getenv("NOROOM") ? 0 : roomForReductions(function);
+      if (roomy.reserved > 0)
+        if (int64_t end = placeWithin(tiles, roomy, function); end <= roomy.limit())
+          return end;
+    }
+    return placeWithin(tiles, memory, function);
+  }
+
+  int64_t placeWithin(MutableArrayRef<Tile> tiles, const Memory &memory, func::FuncOp function) {
     // No reuse means no order that reuse would enforce.
     for (bool useBanks : {true, false})
-      if (int64_t end = placeApart(tiles, memory, useBanks); end <= memory.capacity)
+      if (int64_t end = placeApart(tiles, memory, useBanks); end <= memory.limit())
         return end;
     if (function->hasAttr(npu::kManualSyncAttr)) // whose flags would not know of shared memory
       return placeApart(tiles, memory, /*useBanks=*/false);
     int64_t least = placeBest(tiles, memory);
-    if (least > memory.capacity)
+    if (least > memory.limit())
       return least;
     keepApart(tiles, memory, function, least);
     function.emitRemark("[npu-plan-memory] applied: tiles of @")
@@ -447,7 +474,7 @@ private:
         for (const Tile &tile : tiles)
           addresses.push_back(tile.address);
       }
-      if (least <= memory.capacity)
+      if (least <= memory.limit())
         break;
     }
     for (auto [tile, address] : llvm::zip(tiles, addresses))
@@ -480,7 +507,7 @@ private:
       SmallVector<Tile> trial(tiles.begin(), tiles.end());
       trial[index].live = {0, INT_MAX - 1};
       int64_t needed = placeBest(trial, memory);
-      if (needed > memory.capacity)
+      if (needed > memory.limit())
         continue;
       llvm::copy(trial, tiles.begin());
       peak = needed;

@@ -113,6 +113,7 @@ private:
   LogicalResult fixpipe(npu::FixpipeOp op);
   LogicalResult sync(Operation *op);
   LogicalResult endBlock(Operation *op);
+  LogicalResult meet(npu::CoreBarrierOp op);
   LogicalResult blockSync(Operation *op, npu::Pipe pipe, int64_t id, Value plus, bool isSet);
   LogicalResult print(npu::PrintOp op);
 
@@ -146,7 +147,6 @@ private:
   LogicalResult wrap(Operation *op, Vec dst, Vec src);
   LogicalResult quotient(Operation *op, Fn fn, Vec dst, Vec a, Vec b);
   LogicalResult reduce(npu::ReduceOp op);
-  llvm::SmallVector<std::pair<Vec, Vec>> rowParts(Vec dst, Vec src, llvm::ArrayRef<int64_t> axes);
   LogicalResult scan(npu::ScanOp op);
   LogicalResult iota(npu::IotaOp op);
   LogicalResult gather(npu::GatherOp op);

@@ -147,13 +147,16 @@ LogicalResult Emitter::fixpipe(npu::FixpipeOp op) {
       word("dma_mode", "dma_mode", isGlobal ? "nz2nd" : "normal")};
   Type from = elementOf(src.buffer), result = elementOf(dst.buffer);
   if (from != result) {
-    StringRef quantised = from.isF32() && result.isF16()    ? "F322F16"
-                          : from.isF32() && result.isBF16() ? "F322BF16"
-                                                            : "";
+    StringRef quantised = from.isF32() && result.isF16()              ? "F322F16"
+                          : from.isF32() && result.isBF16()           ? "F322BF16"
+                          : from.isInteger(32) && result.isInteger(8) ? "S322I8"
+                                                                      : "";
     if (quantised.empty())
-      return refuse(op, "an accumulator whose elements become another type than f16 or bf16");
+      return refuse(op, "an accumulator whose elements become another type than f16, bf16 or i8");
     attributes.push_back(word("pre_quant", "fixpipe_pre_quant_mode", quantised));
   }
+  if (std::optional<APFloat> scale = op.getScale(); scale && !scale->isExactlyValue(1.0))
+    return refuse(op, "a scale of what leaves L0C");
   if (op.getRelu())
     attributes.push_back(word("pre_relu", "fixpipe_pre_relu_mode", "NORMAL_RELU"));
   FailureOr<Value> tile = fractals(op, src);
@@ -174,8 +177,7 @@ LogicalResult Emitter::sync(Operation *op) {
   if (isa<npu::EndBlockOp>(op))
     return endBlock(op);
   if (auto barrier = dyn_cast<npu::CoreBarrierOp>(op))
-    return refuse(op, barrier.getAllBlocks() ? "a barrier over all blocks"
-                                             : "a barrier between the vector cores of a block");
+    return meet(barrier);
   if (!frame.hasFlags())
     return success();
   if (auto barrier = dyn_cast<npu::BarrierOp>(op)) {
@@ -205,7 +207,25 @@ LogicalResult Emitter::sync(Operation *op) {
   return success();
 }
 
-/// The cores of a group signal each other once all is done, and go on once all have.
+/// The largest value of a sum of constants, counters of loops and remainders; none for others.
+static std::optional<int64_t> largest(Value index) {
+  if (std::optional<int64_t> known = getConstantIntValue(index))
+    return known;
+  if (auto loop = scf::getForInductionVarOwner(index)) {
+    std::optional<int64_t> end = getConstantIntValue(loop.getUpperBound());
+    return end ? std::optional(*end - 1) : std::nullopt;
+  }
+  if (auto sum = index.getDefiningOp<arith::AddIOp>()) {
+    std::optional<int64_t> a = largest(sum.getLhs()), b = largest(sum.getRhs());
+    return a && b ? std::optional(*a + *b) : std::nullopt;
+  }
+  if (auto rest = index.getDefiningOp<arith::RemUIOp>())
+    if (std::optional<int64_t> by = getConstantIntValue(rest.getRhs()))
+      return *by - 1;
+  return std::nullopt;
+}
+
+/// The AIC hears of both AIVs, each of which has done all, before it lets them go on.
 LogicalResult Emitter::endBlock(Operation *op) {
   emit("pipe_barrier", {}, word("pipe", "pipe", pipeName(npu::Pipe::All)));
   usesScratch = false;
@@ -215,8 +235,12 @@ LogicalResult Emitter::endBlock(Operation *op) {
   bool isFree = true;
   for (func::FuncOp function : {frame.aic, frame.aiv})
     function.walk([&](Operation *inner) {
+      if (auto barrier = dyn_cast<npu::CoreBarrierOp>(inner))
+        isFree &= int64_t(barrier.getId()) < kFromCube;
       if (auto set = dyn_cast<npu::BlockSetOp>(inner))
-        isFree &= !set.getPlus() && int64_t(set.getId()) < kFromCube;
+        isFree &= int64_t(set.getId()) +
+                      (set.getPlus() ? largest(set.getPlus()).value_or(kReserved) : 0) <
+                  kFromCube;
     });
   if (!isFree)
     return refuse(op, "the end of a block whose flags between cores are too many, or known at run "
@@ -233,8 +257,9 @@ LogicalResult Emitter::endBlock(Operation *op) {
     else
       emit("sync_block_wait", {}, attributes);
   };
-  flag(/*isSet=*/true);
-  flag(/*isSet=*/false);
+  bool isVector = core == Core::AIV;
+  flag(/*isSet=*/isVector);
+  flag(/*isSet=*/!isVector);
   return success();
 }
 
@@ -276,6 +301,24 @@ LogicalResult Emitter::blockSync(Operation *op, npu::Pipe pipe, int64_t id, Valu
     emit("sync_block_set", number, attributes, {int32_t(number.size()), 0});
   else
     emit("sync_block_wait", number, attributes);
+  return success();
+}
+
+/// Cores of one kind meet: a flag that is set once all of them have set it.
+LogicalResult Emitter::meet(npu::CoreBarrierOp op) {
+  auto id = int64_t(op.getId());
+  if (id >= kReserved)
+    return refuse(op, "more than " + Twine(kReserved) + " flags between cores");
+  SmallVector<NamedAttribute> attributes = {
+      word("tcore_type", "tcore_type", core == Core::AIC ? "CUBE" : "VECTOR"),
+      word("tpipe", "pipe", pipeName(op.getPipe())), word("pipe", "pipe", pipeName(op.getPipe())),
+      named("static_flag_id", builder.getI64IntegerAttr(id))};
+  SmallVector<NamedAttribute> setAttributes(attributes);
+  setAttributes.push_back(
+      word("tsync_instr_mode", "sync_block_instr_mode",
+           op.getAllBlocks() ? "INTER_BLOCK_SYNCHRONIZATION" : "INTER_SUBBLOCK_SYNCHRONIZATION"));
+  emit("sync_block_set", {}, setAttributes, {0, 0});
+  emit("sync_block_wait", {}, attributes);
   return success();
 }
 

@@ -119,8 +119,7 @@ LogicalResult Emitter::reduce(npu::ReduceOp op) {
   } else {
     SmallVector<NamedAttribute> attributes = {word("arith", "reduce_op", name),
                                               array("reduce_dims", axes)};
-    for (auto [into, of] : rowParts(out, *in, axes))
-      emitVector("vreduce", of, into, attributes, {1, 1, 0, 0});
+    emitVector("vreduce", *in, out, attributes, {1, 1, 0, 0});
   }
   if (isDirect)
     return success();
@@ -137,39 +136,6 @@ LogicalResult Emitter::reduce(npu::ReduceOp op) {
   if (failed(binary(op, combine, sum, *before, out)))
     return failure();
   return cast(op, result, sum, "rint");
-}
-
-/// The other compiler gives a reduction of rows a temporary as large as its source is. Where the
-/// plan leaves less, a few rows at a time.
-SmallVector<std::pair<Emitter::Vec, Emitter::Vec>> Emitter::rowParts(Vec dst, Vec src,
-                                                                     ArrayRef<int64_t> axes) {
-  auto from = llvm::cast<MemRefType>(src.value.getType());
-  auto to = llvm::cast<MemRefType>(dst.value.getType());
-  bool isRows = frame.isPlanned() && from.hasStaticShape() && to.hasStaticShape() &&
-                from.getRank() == 2 && to.getRank() == 2 && axes == ArrayRef<int64_t>(1);
-  int64_t rows = isRows ? from.getDimSize(0) : 1;
-  int64_t rowBytes = isRows ? from.getDimSize(1) * from.getElementTypeBitWidth() / 8 : 1;
-  int64_t free = frame.options.ubBytes - scratchEnd;
-  if (!isRows || rows * rowBytes <= free || free < rowBytes)
-    return {{dst, src}};
-  // Results of all parts begin at 32-byte blocks.
-  int64_t unit = kBlockBits / to.getElementTypeBitWidth();
-  int64_t step = std::max(free / rowBytes / unit * unit, unit);
-  SmallVector<std::pair<Vec, Vec>> parts;
-  auto part = [&](Vec vec, int64_t row, int64_t size) {
-    auto index = [&](int64_t value) -> OpFoldResult { return builder.getIndexAttr(value); };
-    int64_t columns = llvm::cast<MemRefType>(vec.value.getType()).getDimSize(1);
-    return Vec{builder.create<memref::SubViewOp>(
-                   loc, vec.value, ArrayRef<OpFoldResult>{index(row), index(0)},
-                   ArrayRef<OpFoldResult>{index(size), index(columns)},
-                   ArrayRef<OpFoldResult>{index(1), index(1)}),
-               vec.isUnsigned};
-  };
-  for (int64_t row = 0; row < rows; row += step) {
-    int64_t size = std::min(step, rows - row);
-    parts.push_back({part(dst, row, size), part(src, row, size)});
-  }
-  return parts;
 }
 
 LogicalResult Emitter::scan(npu::ScanOp op) {

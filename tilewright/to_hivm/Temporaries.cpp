@@ -3,6 +3,7 @@
 // Memory for the temporaries that the published compiler adds to planned text.
 
 #include "tilewright/hivm/HivmDialect.h"
+#include "tilewright/npu/Rows.h"
 #include "tilewright/to_hivm/Emitter.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -18,6 +19,12 @@ using namespace tilewright;
 using namespace tilewright::to_hivm;
 
 namespace {
+
+template <typename T>
+T propertyOf(Operation *op, StringRef name) {
+  auto properties = dyn_cast_or_null<DictionaryAttr>(op->getPropertiesAsAttribute());
+  return properties ? properties.getAs<T>(name) : T();
+}
 
 /// Gives `value` and all views of it the space of `type`.
 void setSpace(Value value, Attribute space) {
@@ -49,13 +56,12 @@ SmallVector<Operation *> usersOf(Value value) {
 bool isBarrier(Operation *op) {
   if (op->getName().getStringRef() != "hivm.hir.pipe_barrier")
     return false;
-  auto properties = dyn_cast_or_null<DictionaryAttr>(op->getPropertiesAsAttribute());
-  auto pipe = properties ? properties.getAs<hivm::WordAttr>("pipe") : nullptr;
+  auto pipe = propertyOf<hivm::WordAttr>(op, "pipe");
   return pipe && (pipe.getBody() == "PIPE_V" || pipe.getBody() == "PIPE_ALL");
 }
 
-/// Elements that a temporary needs: that of a reduction is made as large as all of the buffer that
-/// its source is a part of, and has room enough with the part's.
+/// Elements that a temporary needs: that of a reduction is made for all of the buffer that its
+/// source is a part of, and has room enough with the part's.
 int64_t elementsOf(memref::AllocOp alloc, Operation *user) {
   int64_t count = alloc.getType().getNumElements();
   if (user->getName().getStringRef() != "hivm.hir.vreduce" || alloc.getType().getRank() != 1)
@@ -66,7 +72,16 @@ int64_t elementsOf(memref::AllocOp alloc, Operation *user) {
   if (!source.hasStaticShape() || source.getRank() == 0 ||
       failed(getStridesAndOffset(source, strides, offset)) || ShapedType::isDynamic(strides[0]))
     return count;
-  return std::min(count, source.getDimSize(0) * strides[0]);
+  count = std::min(count, source.getDimSize(0) * strides[0]);
+  auto dims = propertyOf<DenseI64ArrayAttr>(user, "reduce_dims");
+  auto word = propertyOf<hivm::WordAttr>(user, "arith");
+  std::optional<ReduceKind> kind = word ? symbolizeReduceKind(word.getBody()) : std::nullopt;
+  if (!kind || !dims || dims.asArrayRef() != ArrayRef<int64_t>(source.getRank() - 1))
+    return count;
+  int64_t columns = source.getShape().back(), rows = source.getNumElements() / columns;
+  int64_t room = npu::reductionRoom(*kind, source.getElementType(), rows, columns);
+  constexpr int64_t kLeast = 128; // of the types that fold, no less than a repeat
+  return std::min(count, std::max(room, kLeast));
 }
 
 /// Replaces the allocations of a function by places behind its plan. An instruction's temporaries

@@ -223,20 +223,16 @@ static Type elementTypeOf(const Box &box) {
 }
 
 /// Operands and destination as views over the domain: the dimensions that the destination's map
-/// names, without those of size 1.
+/// names, in the destination's order, without those of size 1.
 LogicalResult Emitter::elementwise(npu::ElementwiseOp op) {
-  std::map<int64_t, int> dims;
-  for (auto [dim, at] : llvm::enumerate(op.getMap(0)))
-    if (at >= 0)
-      dims[at] = int(dim);
   Box dst = op.getBox(0);
   SmallVector<int64_t> sizes = staticSizes(dst);
   auto shape = llvm::cast<MemRefType>(dst.buffer.getType()).getShape();
   SmallVector<int64_t> axes;
   domain.clear();
   domainBounds.clear();
-  for (auto [at, dim] : dims)
-    if (sizes[dim] != 1) {
+  for (auto [dim, at] : llvm::enumerate(op.getMap(0)))
+    if (at >= 0 && sizes[dim] != 1) {
       axes.push_back(at);
       domain.push_back(fold(dst.sizes[dim]));
       domainBounds.push_back(ShapedType::isDynamic(sizes[dim]) ? shape[dim] : sizes[dim]);
