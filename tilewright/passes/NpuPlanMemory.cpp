@@ -33,6 +33,7 @@ namespace {
 
 constexpr int64_t kLine = 512; ///< alignment of L1, L0C and the workspace
 constexpr int64_t kBlock = 32; ///< alignment of UB
+constexpr int64_t kLittle = 1; ///< eighths of a turn's work
 constexpr int64_t kBankPeriod =
     512; ///< two UB sources are free of conflicts 256 bytes apart, modulo this
 
@@ -329,7 +330,7 @@ struct NpuPlanMemoryPass : impl::NpuPlanMemoryBase<NpuPlanMemoryPass> {
             Memory{npu::Space::L0C, "L0C", "accumulator memory", machine.l0cBytes, kLine}})
         if (failed(plan(function, memory)))
           return signalPassFailure();
-      if (!getenv("NOSPLIT")) splitReductions(function, machine.ubBytes - endOfUb(function));
+      splitReductions(function, machine.ubBytes - endOfUb(function));
     }
     if (failed(planWorkspaces()))
       signalPassFailure();
@@ -397,6 +398,8 @@ private:
     if (failed(first))
       return failure();
     memory.capacity -= *first;
+    if (memory.space == npu::Space::UB)
+      memory.reserved = roomForReductions(function);
     for (;;) {
       Liveness liveness(function);
       SmallVector<Tile> tiles = tilesOf(function, liveness, memory.space);
@@ -414,6 +417,11 @@ private:
       while (peak.bytes() > memory.capacity &&
              dropSlots(tiles, drops, peak, liveness, memory, peak.bytes()))
         isChanged = true;
+      // A slot that is taken for next to no work gives way to what reductions take.
+      while (!isChanged && peak.bytes() > memory.limit() && !drops.empty() &&
+             std::get<0>(*drops.begin()) && std::get<1>(*drops.begin()) <= kLittle &&
+             dropSlots(tiles, drops, peak, liveness, memory, peak.bytes() + memory.reserved))
+        isChanged = true;
       if (isChanged)
         continue;
       int64_t needed = place(tiles, memory, function);
@@ -429,33 +437,41 @@ private:
 
   /// Places all tiles, if it can be with room behind them for what reductions take. Returns the
   /// bytes that the plan takes, more than the capacity if none fits.
-  int64_t place(MutableArrayRef<Tile> tiles, const Memory &memory, func::FuncOp function) {
-    if (memory.space == npu::Space::UB) {
+  int64_t place(MutableArrayRef<Tile> tiles, Memory memory, func::FuncOp function) {
+    if (memory.space == npu::Space::UB)
       chooseParities(tiles, function);
-      Memory roomy = memory;
-      roomy.reserved = getenv("NOROOM") ? 0 : roomForReductions(function);
-      if (roomy.reserved > 0)
-        if (int64_t end = placeWithin(tiles, roomy, function); end <= roomy.limit())
-          return end;
+    bool isShared = false;
+    auto placed = [&](int64_t end) {
+      if (isShared && end <= memory.capacity)
+        function.emitRemark("[npu-plan-memory] applied: tiles of @")
+            << function.getName()
+            << " that are not needed at the same time share memory, so that they take " << kib(end)
+            << " of " << kib(memory.capacity) << " " << memory.name;
+      return end;
+    };
+    if (memory.reserved > 0) {
+      bool fitsApart = placeApart(tiles, memory, /*useBanks=*/false) <= memory.capacity;
+      int64_t end = placeWithin(tiles, memory, function, isShared);
+      if (end <= memory.limit() && !(fitsApart && moversShare(tiles, function)))
+        return placed(end);
     }
-    return placeWithin(tiles, memory, function);
+    memory.reserved = 0;
+    return placed(placeWithin(tiles, memory, function, isShared));
   }
 
-  int64_t placeWithin(MutableArrayRef<Tile> tiles, const Memory &memory, func::FuncOp function) {
+  int64_t placeWithin(MutableArrayRef<Tile> tiles, const Memory &memory, func::FuncOp function,
+                      bool &isShared) {
+    isShared = false;
     // No reuse means no order that reuse would enforce.
     for (bool useBanks : {true, false})
       if (int64_t end = placeApart(tiles, memory, useBanks); end <= memory.limit())
         return end;
     if (function->hasAttr(npu::kManualSyncAttr)) // whose flags would not know of shared memory
       return placeApart(tiles, memory, /*useBanks=*/false);
+    isShared = true;
     int64_t least = placeBest(tiles, memory);
-    if (least > memory.limit())
-      return least;
-    keepApart(tiles, memory, function, least);
-    function.emitRemark("[npu-plan-memory] applied: tiles of @")
-        << function.getName()
-        << " that are not needed at the same time share memory, so that they take " << kib(least)
-        << " of " << kib(memory.capacity) << " " << memory.name;
+    if (least <= memory.limit())
+      keepApart(tiles, memory, function, least);
     return least;
   }
 
@@ -482,11 +498,8 @@ private:
     return least;
   }
 
-  /// Takes tiles out of the sharing again for as long as all fit: each one that shares nothing is
-  /// one that no other has to wait for. First those that the movers touch, which would tie the
-  /// movers to the vector unit; small ones before large ones.
-  static void keepApart(MutableArrayRef<Tile> tiles, const Memory &memory, func::FuncOp function,
-                        int64_t &peak) {
+  /// Buffers that a mover touches.
+  static llvm::DenseSet<Value> movedIn(func::FuncOp function) {
     llvm::DenseSet<Value> moved;
     function.walk([&](AccessInterface access) {
       auto pipes = dyn_cast<npu::PipeInterface>(access.getOperation());
@@ -495,6 +508,26 @@ private:
             pipe == npu::Pipe::MTE2 || pipe == npu::Pipe::MTE3)
           moved.insert(access.getBox(i).buffer);
     });
+    return moved;
+  }
+
+  /// A tile that a mover touches lies where another one does: the mover has to wait for that.
+  static bool moversShare(MutableArrayRef<Tile> tiles, func::FuncOp function) {
+    llvm::DenseSet<Value> moved = movedIn(function);
+    return llvm::any_of(tiles, [&](Tile &tile) {
+      return moved.contains(tile.alloc.getResult()) && llvm::any_of(tiles, [&](Tile &other) {
+               return other.alloc != tile.alloc && other.address < tile.address + tile.bytes &&
+                      tile.address < other.address + other.bytes;
+             });
+    });
+  }
+
+  /// Takes tiles out of the sharing again for as long as all fit: each one that shares nothing is
+  /// one that no other has to wait for. First those that the movers touch, which would tie the
+  /// movers to the vector unit; small ones before large ones.
+  static void keepApart(MutableArrayRef<Tile> tiles, const Memory &memory, func::FuncOp function,
+                        int64_t &peak) {
+    llvm::DenseSet<Value> moved = movedIn(function);
     SmallVector<unsigned> order(tiles.size());
     std::iota(order.begin(), order.end(), 0u);
     auto key = [&](unsigned i) {

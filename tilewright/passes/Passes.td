@@ -476,8 +476,9 @@ def NpuPlanMemory : Pass<"npu-plan-memory", "::mlir::ModuleOp"> {
     all slots of a rotating buffer are resident. Buffers of one name in space `workspace` have one address in both functions
     of a launch, and `npu.workspace` on the functions says how many bytes a core group has. If all fits without sharing,
     nothing is shared. If sharing does not suffice, rotating buffers lose slots, with a remark; then it is an error that lists
-    all buffers.
-    Leaves alone: everything but `address`, and `slots` and npu.advance in that case.
+    all buffers. Behind the tiles of UB stays room for what reductions of rows take beside their operands, if slots that are
+    taken for next to no work, and sharing that no mover waits for, make it; else reductions become several, of a few rows each.
+    Leaves alone: everything but `address`, and `slots`, npu.advance and npu.reduce in those cases.
 
     Example: test/passes/npu-plan-memory.mlir.
   }];
