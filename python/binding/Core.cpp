@@ -235,6 +235,7 @@ void defineBuilder(nb::module_ &m) {
       .def("flip", &KernelBuilder::flip)
       .def("atomic_box", &KernelBuilder::atomicBox)
       .def("atomic_scalar", &KernelBuilder::atomicScalar)
+      .def("atomic_fetch", &KernelBuilder::atomicFetch)
       .def("quantifier", &KernelBuilder::quantifier)
       .def("begin_scope", &KernelBuilder::beginScope)
       .def("end_scope", &KernelBuilder::endScope)

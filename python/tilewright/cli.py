@@ -322,20 +322,29 @@ def import_result(options: argparse.Namespace) -> int:
 
 
 def emit(options: argparse.Namespace) -> int:
-    """Runs a script and prints its kernels as Expert source. The exit code is the script's, or 1
-    where a kernel has no such source."""
+    """Runs a script and prints its kernels as Expert source, one module. The exit code is the
+    script's, or 1 where a kernel has no such source."""
     from .report import session
 
     kernels: list[Any] = []
     session.compiled.append(kernels.append)
     with contextlib.redirect_stdout(sys.stderr):
         code = run(options)
+    sources: list[str] = []
+    count: dict[str, int] = {}
     for kernel in kernels:
+        count[kernel.name] = count.get(kernel.name, 0) + 1
+        number = f"_{count[kernel.name]}" if count[kernel.name] > 1 else ""
+        name = f"{kernel.name}_kernel{number}" if len(kernels) > 1 else "kernel"
         try:
-            print(kernel.expert_source())
+            source = kernel.expert_source(name)
         except TilewrightError as error:
             print(f"tilewright: {error}", file=sys.stderr)
             code = code or 1
+            continue
+        header, _, body = source.partition("\n\n\n")
+        sources.append(body if sources else f"{header}\n\n\n{body}")
+    print("\n\n".join(sources), end="")
     return code
 
 

@@ -459,8 +459,8 @@ class Kernel:
         assert self.last_report is not None
         return list(self.last_report["findings"])
 
-    def expert_source(self) -> str:
-        """The compiled program as Python of T.Cores, which compiles to it again.
+    def expert_source(self, bound_to: str = "kernel") -> str:
+        """The compiled program as Python of T.Cores, which compiles to it again as `bound_to`.
 
         Raises CompileError, at the line, where Python has no words for it.
         """
@@ -472,7 +472,7 @@ class Kernel:
         scratch = [i for i in outputs if i not in self.results]
         options = f", out_idx={list(self.results)}" if self.results else ""
         options += f", workspace_idx={scratch}" if scratch else ""
-        return f"{source}\n\nkernel = tilelang.compile({self.name}{options})\n"
+        return f"{source}\n\n{bound_to} = tilelang.compile({self.name}{options})\n"
 
     # -- book-keeping ---------------------------------------------------------------------------
 

@@ -98,6 +98,12 @@ class Operator:
                 f"for {len(found)} outputs; return one array for each output, in their order"
             )
         for number, (have, want) in enumerate(zip(found, expected, strict=True)):
+            if have.shape != np.shape(want):
+                raise ValueError(
+                    f"error[E0463]: output {number} of operator {self.name} is declared with shape "
+                    f"{have.shape}, and the reference gives {np.shape(want)}; change `outputs` or "
+                    "the reference"
+                )
             np.testing.assert_allclose(
                 np.asarray(have, np.float64) if have.dtype.kind == "f" else have,
                 np.asarray(want, np.float64) if have.dtype.kind == "f" else want,

@@ -105,6 +105,8 @@ func.func @vector(%A: memref<4x8xf32, #gm>, %s: f32) attributes {npu.core = #npu
   %e = npu.scalar_load %x[%c0, %c1] : memref<4x8xf32, #ub> -> f32
   // CHECK: npu.scalar_store %[[E]], %{{.*}}[%{{.*}}, %{{.*}}] : f32, memref<4x8xf32, #npu.space<gm>>
   npu.scalar_store %e, %A[%c0, %c0] : f32, memref<4x8xf32, #gm>
+  // CHECK: npu.scalar_atomic <max> %[[E]], %{{.*}}[%{{.*}}, %{{.*}}] : memref<4x8xf32, #npu.space<gm>> -> f32
+  %before = npu.scalar_atomic <max> %e, %A[%c0, %c0] : memref<4x8xf32, #gm> -> f32
   return
 }
 

@@ -128,3 +128,42 @@ def test_bad_environment(tmp_path):
     done = call("run", path, env=environment)
     assert done.returncode == 1
     assert "TILEWRIGHT_ENGINE='quantum' is not one of simulator, interpreter" in done.stderr
+
+
+TWO_KERNELS = """
+import numpy as np
+import tilewright as tilelang
+import tilewright.language as T
+
+@tilelang.jit
+def scaled(A, factor):
+    A: T.Tensor((8, 32), T.float32)
+    C = T.empty((8, 32), T.float32)
+    with T.Kernel(1):
+        x = T.alloc_shared((8, 32), T.float32)
+        T.copy(A, x)
+        for i, j in T.Parallel(8, 32):
+            x[i, j] = x[i, j] * factor
+        T.copy(x, C)
+    return C
+
+a = np.ones((8, 32), np.float32)
+print(scaled(a, 2.0).max(), scaled(a, 3.0).max())
+"""
+
+
+def test_sources_of_several_kernels_are_one_module(tmp_path):
+    (tmp_path / "two.py").write_text(TWO_KERNELS)
+    found = call("run", "--emit", "expert", "two.py", cwd=tmp_path)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.count("import tilewright as tilelang") == 1
+    use = """
+        import numpy as np
+        from emitted import scaled_kernel, scaled_kernel_2
+        for kernel in (scaled_kernel, scaled_kernel_2):
+            print(kernel(np.ones((8, 32), np.float32)).max())
+    """
+    (tmp_path / "emitted.py").write_text(found.stdout)
+    (tmp_path / "use.py").write_text(textwrap.dedent(use))
+    again = call("run", "use.py", cwd=tmp_path)
+    assert again.stdout.split() == ["2.0", "3.0"], again.stderr

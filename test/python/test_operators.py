@@ -88,6 +88,16 @@ def test_what_a_users_code_raises_has_a_code():
             operator.check([x], [(x.shape, "float32")])
 
 
+def test_a_wrong_declared_shape_has_a_code():
+    @tilelang.operator(reference=lambda x: x.sum(1))
+    def summed(x, y):
+        T.reduce_sum(x, y, dim=1)
+
+    x = np.ones((2, 8), np.float32)
+    with pytest.raises(ValueError, match=r"E0463.*declared with shape \(2, 1\).*gives \(2,\)"):
+        summed.check([x], [((2, 1), "float32")])
+
+
 @pytest.fixture
 def template(tmp_path):
     def make(text=TEXT):

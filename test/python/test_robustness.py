@@ -311,13 +311,40 @@ kernel(np.zeros(16, np.float32))
 """
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_a_long_simulation_hears_an_interrupt(tmp_path, threads):
+HALVES = (
+    ENDLESS.replace("as b:", "as (b, half):")
+    .replace("2**31 - 1", "2**31 - 1, is_npu=True")
+    .replace("T.copy(A, a)", "T.copy(A, a)\n        N[half] = 1")
+    .replace("(A):", "(A, N):\n    N: T.Tensor((2,), T.int32)")
+    .replace("np.float32))", "np.float32), np.zeros(2, np.int32))")
+)
+ONE_BLOCK = (
+    ENDLESS.replace("2**31 - 1", "1")
+    .replace("T.copy(A, a)", "for _ in T.serial(2**31 - 1):\n            T.copy(A, a)")
+    .replace("as b:", "as b:  # one")
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "engine", "threads"),
+    [
+        (ENDLESS, "simulator", 1),
+        (ENDLESS, "simulator", 2),
+        (ENDLESS, "interpreter", 1),
+        (ONE_BLOCK, "interpreter", 1),
+        (HALVES, "interpreter", 1),
+    ],
+)
+def test_a_long_run_hears_an_interrupt(tmp_path, text, engine, threads):
     script = tmp_path / "endless.py"
-    script.write_text(ENDLESS)
+    script.write_text(text)
     child = subprocess.Popen(
         [sys.executable, str(script)],
-        env={**os.environ, "TILEWRIGHT_NUM_THREADS": str(threads)},
+        env={
+            **os.environ,
+            "TILEWRIGHT_NUM_THREADS": str(threads),
+            "TILEWRIGHT_ENGINE": engine,
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -326,6 +326,16 @@ func.func @atomic_sources(%A: memref<4xf32>) {
 
 // -----
 
+func.func @atomic_before_many(%A: memref<4xf32>, %s: f32) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  // expected-error@+1 {{gives what was there for one element and a scalar of its type}}
+  %before = tile.atomic <sum>(%A[%c0] [%c4] : memref<4xf32>) scalar %s : f32 -> f32
+  return
+}
+
+// -----
+
 func.func @not_a_scope() {
   // expected-error@+2 {{expected ::tilewright::tile::Scope to be one of: global, shared, fragment, local, l1, l0a, l0b, l0c, ub, workspace}}
   // expected-error@+1 {{failed to parse}}

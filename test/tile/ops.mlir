@@ -73,6 +73,8 @@ func.func @boxes(%A: memref<8x8xf32>, %B: memref<8x8xf32>, %C: memref<8x8xf32>, 
   tile.gather(%B[%c0, %c0] [%c8, %c8] : memref<8x8xf32>, %A[%c0, %c0] [%c8, %c8] : memref<8x8xf32>, %I[%c0, %c0] [%c8, %c8] : memref<8x8xi32>)
   // CHECK: tile.atomic <sum> ({{.*}} : memref<8xf32>) scalar %{{.*}} : f32
   tile.atomic <sum>(%R[%c0] [%c1] : memref<8xf32>) scalar %s : f32
+  // CHECK: %{{.*}} = tile.atomic <min> ({{.*}} : memref<8xf32>) scalar %{{.*}} : f32 -> f32
+  %before = tile.atomic <min>(%R[%c0] [%c1] : memref<8xf32>) scalar %s : f32 -> f32
   // CHECK: tile.atomic <max> ({{.*}} : memref<8xf32>, {{.*}} : memref<8x8xf32>)
   tile.atomic <max>(%R[%c0] [%c8] : memref<8xf32>, %A[%c0, %c0] [%c1, %c8] : memref<8x8xf32>)
   // CHECK: tile.print "R" ({{.*}} : memref<8xf32>)

@@ -458,14 +458,17 @@ void KernelBuilder::gemm(const Operand &aOperand, const Operand &bOperand, const
                                           unit(transposeB)));
 }
 
-//===-- Atomics
-//----------------------------------------------------------------------------------===//
+//===-- Atomics -------------------------------------------------------------------------------===//
 
 static ReduceKind kindOf(const std::string &kind) {
   auto found = symbolizeReduceKind(kind);
   if (!found)
     fail("E0799: unknown combination '" + kind + "'");
   return *found;
+}
+
+static std::string atomicName(const std::string &kind) {
+  return kind == "sum" ? "atomic_add" : "atomic_" + kind;
 }
 
 void KernelBuilder::atomicBox(const std::string &kind, const Operand &dst, const Operand &src,
@@ -477,8 +480,9 @@ void KernelBuilder::atomicBox(const std::string &kind, const Operand &dst, const
   if (from.buffer.dtype != to.buffer.dtype)
     from = b.converted(from, to.buffer.dtype);
   auto operands = b.operands({to, from});
-  b.verify(b.builder.create<tile::AtomicOp>(b.location, operands.buffers, operands.offsets,
-                                            operands.sizes, mlir::Value(), kindOf(kind)));
+  b.verify(b.builder.create<tile::AtomicOp>(b.location, mlir::Type(), operands.buffers,
+                                            operands.offsets, operands.sizes, mlir::Value(),
+                                            kindOf(kind)));
 }
 
 void KernelBuilder::atomicScalar(const std::string &kind, const Operand &dst, const Value &value,
@@ -490,9 +494,27 @@ void KernelBuilder::atomicScalar(const std::string &kind, const Operand &dst, co
   if (!llvm::all_of(box.sizes, isOne))
     b.noteBoxOp();
   auto operands = b.operands({box});
-  b.verify(b.builder.create<tile::AtomicOp>(b.location, operands.buffers, operands.offsets,
-                                            operands.sizes, b.convert(value, dst.buffer.dtype),
-                                            kindOf(kind)));
+  b.verify(b.builder.create<tile::AtomicOp>(b.location, mlir::Type(), operands.buffers,
+                                            operands.offsets, operands.sizes,
+                                            b.convert(value, dst.buffer.dtype), kindOf(kind)));
+}
+
+Value KernelBuilder::atomicFetch(const std::string &kind, const Operand &dst, const Value &value) {
+  Impl &b = *impl;
+  b.requireLaunch("an atomic stands");
+  ResolvedBox box = b.resolve(dst, "an atomic");
+  b.checkInside(box, "an atomic");
+  if (!llvm::all_of(box.sizes, isOne))
+    fail("E0319: an atomic with return_prev=True gives one value, and " + b.describe(dst.buffer) +
+         " is named here with several elements; name one, T." + atomicName(kind) +
+         "(x[i, j], value, return_prev=True), in T.Parallel for many");
+  auto operands = b.operands({box});
+  mlir::Value scalar = b.convert(value, dst.buffer.dtype);
+  auto op =
+      b.builder.create<tile::AtomicOp>(b.location, scalar.getType(), operands.buffers,
+                                       operands.offsets, operands.sizes, scalar, kindOf(kind));
+  b.verify(op);
+  return b.wrap(op.getPrevious(), dst.buffer.dtype);
 }
 
 } // namespace tilewright::builder

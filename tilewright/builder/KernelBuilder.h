@@ -213,6 +213,8 @@ public:
                  const std::vector<Value> &size);
   void atomicScalar(const std::string &kind, const Operand &dst, const Value &value,
                     const std::vector<Value> &size);
+  /// Combines a value into one element; what was there before.
+  Value atomicFetch(const std::string &kind, const Operand &dst, const Value &value);
   /// Whether any ("or") or all ("and") elements differ from 0.
   Value quantifier(const std::string &kind, const Operand &src);
 

@@ -449,6 +449,7 @@ RunReport Kernel::Impl::interpret(const std::vector<Argument> &arguments,
   if (run.maxInstructions > 0)
     limits.maxSteps = run.maxInstructions;
   limits.compare = run.compare;
+  limits.isInterrupted = run.isInterrupted;
   if (run.atBreakpoint)
     limits.atBreakpoint = [&](const interp::Stop &at) {
       Stop stop{sourceLocationOf(at.location), at.block, {}};

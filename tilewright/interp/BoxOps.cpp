@@ -440,6 +440,15 @@ void runScan(Machine &m, const Node &node, const BoxOperands &operands) {
   writeBox(to, converted(m, 2, work, dense, to.kind(), to.count));
 }
 
+/// Sets the result of an op for the lane that runs it.
+void setResult(Machine &m, const Node &node, Scalar value) {
+  Slot &slot = m.slot(node.results[0]);
+  if (m.lanes)
+    slot.makeVarying(m.lanes->count)[m.lane] = value;
+  else
+    slot.set(value);
+}
+
 void runAtomic(Machine &m, const Node &node, const BoxOperands &operands) {
   const BoxView &to = operands.boxes[0];
   bool fromBox = operands.boxes.size() > 1;
@@ -460,7 +469,10 @@ void runAtomic(Machine &m, const Node &node, const BoxOperands &operands) {
   }
   Kind work = storedAs(computeKind(to.kind()));
   source = converted(m, 1, fromKind, source, work, to.count);
-  char *old = converted(m, 3, to.kind(), readBox(m, 2, to), work, to.count);
+  char *before = readBox(m, 2, to);
+  if (!node.results.empty())
+    setResult(m, node, loadElement(to.kind(), before, 0));
+  char *old = converted(m, 3, to.kind(), before, work, to.count);
   support::ReduceKind how = supportKind(cast<tile::AtomicOp>(node.op).getKind());
   dispatchCompute(work, [&](auto tag) {
     using T = typename decltype(tag)::Type;

@@ -198,7 +198,7 @@ void runLaunch(Machine &m, const Node &node) {
         if (meets)
           together.push_back(m.block);
         else if (node.number)
-          runPrograms(m, node, m.block);
+          runPrograms(m, node, m.block), m.charge(node, 1);
         else
           m.run(body);
       }

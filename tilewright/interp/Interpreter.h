@@ -66,6 +66,8 @@ struct Options {
   double compare = 0;
   /// Called at tile.breakpoint; false ends the run.
   std::function<bool(const Stop &)> atBreakpoint = {};
+  /// Asked now and then by the thread that called; true ends the run.
+  std::function<bool()> isInterrupted = {};
 };
 
 /// Runs `function` on `arguments`; `symbols` binds tile.symbol names. Never aborts: faults are in

@@ -64,10 +64,16 @@ void Buffer::advance() {
   data = base + current * count * byteSize(kind);
 }
 
+/// Element operations between two looks at whether the run is to end.
+static constexpr int64_t kSteps = int64_t(1) << 20;
+
 Machine::Machine(const std::map<std::string, int64_t> &symbols, const Options &options,
                  Location location)
-    : shared(std::make_shared<Shared>(
-          Shared{Outcome{true, "", location, ""}, 0, options.maxSteps, options.atBreakpoint})),
+    : shared(new Shared{.outcome = {true, "", location, ""},
+                        .maxSteps = options.maxSteps,
+                        .pause = std::min(options.maxSteps, kSteps),
+                        .atBreakpoint = options.atBreakpoint,
+                        .isInterrupted = options.isInterrupted}),
       outcome(shared->outcome), symbols(symbols) {}
 
 Machine::Machine(const Machine &parent, Core core, int64_t subCore)
@@ -79,9 +85,9 @@ bool Machine::run(const Body &body) {
     if (core && node.core != Core::Both && node.core != *core)
       continue;
     shared->steps += lanes ? lanes->active : 1;
-    if (shared->steps > shared->maxSteps)
-      charge(node, 0);
-    else if (shadow)
+    if (shared->steps > shared->pause && !charge(node, 0))
+      return false;
+    if (shadow)
       runShadowed(*this, node);
     else
       node.run(*this, node);
@@ -128,11 +134,24 @@ void Machine::stopAt(const Node &node) {
 
 bool Machine::charge(const Node &node, int64_t operations) {
   shared->steps += operations;
+  if (shared->steps <= shared->pause)
+    return true;
+  if (!programs) { // whose caller does
+    listen();
+    shared->pause = std::min(shared->maxSteps, shared->steps + kSteps);
+  }
+  if (shared->isStopped)
+    return fail(node, "interrupted"), false;
   if (shared->steps <= shared->maxSteps)
     return true;
   fail(node, "E0904: gave up after " + Twine(shared->maxSteps) +
                  " element operations; does the kernel end?");
   return false;
+}
+
+void Machine::listen() {
+  if (shared->isInterrupted && shared->isInterrupted())
+    shared->isStopped = true;
 }
 
 Buffer &Machine::ownBuffer(uint32_t index) {

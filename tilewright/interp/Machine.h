@@ -8,6 +8,7 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <deque>
 #include <memory>
@@ -149,6 +150,8 @@ public:
   void stopAt(const Node &node);
   /// Counts element operations; false (and a failure) past the limit.
   bool charge(const Node &node, int64_t operations);
+  /// Asks whether the run is to end, in the thread that called the interpreter.
+  void listen();
 
   Slot &slot(uint32_t index) { return frame->slots[index]; }
   /// The value of a slot for the lane that runs now.
@@ -174,8 +177,11 @@ public:
 private:
   struct Shared {
     Outcome outcome;
-    int64_t steps, maxSteps;
+    int64_t steps = 0, maxSteps;
+    int64_t pause; ///< when to look up: at the limit, or to listen
     std::function<bool(const Stop &)> atBreakpoint;
+    std::function<bool()> isInterrupted;
+    std::atomic<bool> isStopped = false;
   };
   std::shared_ptr<Shared> shared;
 

@@ -8,6 +8,7 @@
 #include "tilewright/interp/Shadow.h"
 #include "tilewright/tile/CoreOps.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -110,16 +111,28 @@ Programs::Programs(Machine &parent, const Node &launch, ArrayRef<Block> blocks)
 
 void Programs::run() {
   turn = &programs.front();
+  std::mutex ending;
+  std::condition_variable ended;
+  size_t running = programs.size();
   std::vector<std::thread> threads;
   for (Program &program : programs)
-    threads.emplace_back([this, &program] {
+    threads.emplace_back([&, this] {
       std::unique_lock lock(mutex);
       changed.wait(lock, [&] { return turn == &program; });
       if (!program.machine.failed())
         program.machine.run(launch.bodies[0]);
       program.isDone = true;
       giveTurn(program);
+      lock.unlock();
+      std::lock_guard guard(ending);
+      --running;
+      ended.notify_one();
     });
+  {
+    std::unique_lock lock(ending);
+    while (!ended.wait_for(lock, std::chrono::milliseconds(50), [&] { return running == 0; }))
+      parent.listen();
+  }
   for (std::thread &thread : threads)
     thread.join();
 }

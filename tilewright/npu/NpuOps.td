@@ -218,6 +218,20 @@ def Npu_ScalarStoreOp : Npu_Op<"scalar_store", [AccessInterface, Npu_PipeInterfa
     ::tilewright::npu::Pipe getBoxPipe(unsigned) { return Pipe::S; }
   }];
 }
+def Npu_ScalarAtomicOp : Npu_Op<"scalar_atomic",
+                                [AccessInterface, Npu_PipeInterface, AllTypesMatch<["value", "previous"]>]> {
+  let summary = "the scalar unit combines a value into one element of GM and gives what was there; sum, max or min";
+  let arguments = (ins AnyType:$value, Arg<AnyMemRef, "", [MemRead, MemWrite]>:$buffer, Variadic<Index>:$indices,
+                       Npu_ReduceAttr:$kind);
+  let results = (outs AnyType:$previous);
+  let assemblyFormat = "$kind $value `,` $buffer `[` $indices `]` attr-dict `:` type($buffer) `->` type($previous)";
+  let extraClassDeclaration = [{
+    unsigned getNumBoxes() { return 1; }
+    ::tilewright::Box getBox(unsigned) { return {getBuffer(), getIndices(), {}}; }
+    ::tilewright::AccessKind getAccessKind(unsigned) { return ::tilewright::AccessKind::Update; }
+    ::tilewright::npu::Pipe getBoxPipe(unsigned) { return Pipe::S; }
+  }];
+}
 def Npu_AssertOp : Npu_Op<"assert", [MemoryEffects<[MemWrite]>]> {
   let summary = "stop with a message when the condition is false";
   let arguments = (ins I1:$condition, StrAttr:$message);

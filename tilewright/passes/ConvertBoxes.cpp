@@ -283,7 +283,31 @@ LogicalResult BoxLowering::lowerCopy(tile::CopyOp copy) {
   return success();
 }
 
+/// What was in an element before; 0 where it lies outside, and on the core that does not do it.
+void BoxLowering::lowerFetch(tile::AtomicOp atomic) {
+  Location loc = atomic.getLoc();
+  Box dst = atomic.getBox(0);
+  Type type = atomic.getPrevious().getType();
+  SmallVector<Value> indices;
+  for (Value offset : dst.offsets)
+    indices.push_back(mapped(offset));
+  if (dst.isWhole())
+    indices.assign(cast<MemRefType>(dst.buffer.getType()).getRank(), zero);
+  Value guard = dst.isWhole() ? Value() : inBounds(dst.buffer, dst.offsets);
+  if (parts > 1 && core == Core::AIV && !inFirst) {
+    Value first = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, subCore, zero);
+    guard = guard ? builder.create<arith::AndIOp>(loc, guard, first).getResult() : first;
+  }
+  mapping.map(atomic.getPrevious(), orElse(loc, type, guard, 0, [&]() -> Value {
+                return builder.create<npu::ScalarAtomicOp>(loc, type, mapped(atomic.getScalar()),
+                                                           mapped(dst.buffer), indices,
+                                                           atomic.getKind());
+              }));
+}
+
 LogicalResult BoxLowering::lowerAtomic(tile::AtomicOp atomic) {
+  if (atomic.getPrevious())
+    return lowerFetch(atomic), success();
   Box dst = atomic.getBox(0), src = atomic.getBox(1);
   if (failed(matchDims(dst, src)))
     return atomic.emitError(kOpenDims);
@@ -468,23 +492,29 @@ void BoxLowering::lowerLoad(tile::LoadOp load) {
   // The second core's tiles hold nothing; what it reads steers nothing that it does.
   if (onlyFirst && !inFirst && !global && scope != tile::Scope::Local)
     guard = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, subCore, zero);
-  if (!guard) {
-    Value value = builder.create<npu::ScalarLoadOp>(loc, type, mapped(load.getBuffer()), indices);
-    return mapping.map(load.getResult(), value);
-  }
-  auto branch = builder.create<scf::IfOp>(loc, type, guard, /*withElseRegion=*/true);
+  double pad = load.getPad() ? load.getPad()->convertToDouble() : 0.0;
+  mapping.map(load.getResult(), orElse(loc, type, guard, pad, [&]() -> Value {
+                return builder.create<npu::ScalarLoadOp>(loc, type, mapped(load.getBuffer()),
+                                                         indices);
+              }));
+}
+
+/// What `emit` makes where the condition holds or there is none, else `pad`.
+Value BoxLowering::orElse(Location loc, Type type, Value condition, double pad,
+                          llvm::function_ref<Value()> emit) {
+  if (!condition)
+    return emit();
+  auto branch = builder.create<scf::IfOp>(loc, type, condition, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard restore(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
-  Value value = builder.create<npu::ScalarLoadOp>(loc, type, mapped(load.getBuffer()), indices);
-  builder.create<scf::YieldOp>(loc, value);
+  builder.create<scf::YieldOp>(loc, emit());
   builder.setInsertionPointToStart(branch.elseBlock());
-  double pad = load.getPad() ? load.getPad()->convertToDouble() : 0.0;
   TypedAttr attr = isa<FloatType>(type)
                        ? TypedAttr(builder.getFloatAttr(type, pad))
                        : TypedAttr(builder.getIntegerAttr(type, static_cast<int64_t>(pad)));
   Value padding = builder.create<arith::ConstantOp>(loc, attr);
   builder.create<scf::YieldOp>(loc, padding);
-  mapping.map(load.getResult(), branch.getResult(0));
+  return branch.getResult(0);
 }
 
 void BoxLowering::lowerStore(tile::StoreOp store) {
@@ -586,7 +616,29 @@ void BoxLowering::lowerSync(Operation *op) {
       });
 }
 
+/// The vector and scalar units work in UB; an author may have put a tile where only the cube does.
+static LogicalResult checkPlaces(Operation *op) {
+  if (!isa<tile::ElementwiseOp, tile::ReduceOp, tile::ScanOp, tile::IotaOp, tile::GatherOp,
+           tile::AtomicOp, tile::LoadOp, tile::StoreOp>(op))
+    return success();
+  auto access = cast<AccessInterface>(op);
+  for (unsigned index = 0; index < access.getNumBoxes(); ++index) {
+    Value buffer = access.getBox(index).buffer;
+    tile::Scope scope = tile::scopeOf(buffer);
+    bool isCubes = scope == tile::Scope::L1 || scope == tile::Scope::L0A ||
+                   scope == tile::Scope::L0B || scope == tile::Scope::L0C;
+    if (isCubes)
+      return op->emitError("E0615: '")
+             << tile::nameOf(buffer) << "' is in " << stringifyScope(scope).upper()
+             << ", where only the cube core works, and this statement needs it in UB; allocate it "
+                "with T.alloc_ub, or move what is in it to such a tile through a global tensor";
+  }
+  return success();
+}
+
 LogicalResult BoxLowering::lower(Operation *op) {
+  if (failed(checkPlaces(op)))
+    return failure();
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case<tile::CopyOp>([&](auto copy) { return lowerCopy(copy); })
       .Case<tile::AtomicOp>([&](auto atomic) { return lowerAtomic(atomic); })

@@ -76,6 +76,9 @@ private:
 
   mlir::LogicalResult lowerCopy(tile::CopyOp copy);
   mlir::LogicalResult lowerAtomic(tile::AtomicOp atomic);
+  void lowerFetch(tile::AtomicOp atomic);
+  mlir::Value orElse(mlir::Location loc, mlir::Type type, mlir::Value condition, double pad,
+                     llvm::function_ref<mlir::Value()> emit);
   mlir::LogicalResult lowerFill(tile::FillOp fill);
   mlir::LogicalResult lowerGemm(tile::GemmOp gemm);
   void lowerElementwise(tile::ElementwiseOp op);

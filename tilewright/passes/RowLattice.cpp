@@ -88,7 +88,9 @@ void RowLattice::pinParts(const Box &box) {
 }
 
 void RowLattice::visit(AccessInterface op) {
-  if (isa<tile::LoadOp, tile::StoreOp, PrintOp, GatherOp>(op.getOperation()))
+  auto atomic = dyn_cast<AtomicOp>(op.getOperation());
+  if (isa<tile::LoadOp, tile::StoreOp, PrintOp, GatherOp>(op.getOperation()) ||
+      (atomic && atomic.getPrevious()))
     return pinAll(op);
   int64_t volume = 1;
   for (unsigned box = 0; box < op.getNumBoxes(); ++box) {

@@ -129,7 +129,8 @@ Use useOf(AccessInterface op, unsigned index) {
   Use use;
   use.reads = reads(op.getAccessKind(index));
   use.writes = writes(op.getAccessKind(index));
-  use.atomic = isa<tile::AtomicOp>(op.getOperation());
+  auto atomic = dyn_cast<tile::AtomicOp>(op.getOperation());
+  use.atomic = atomic && !atomic.getPrevious(); // which one core alone must ask for
   if (op.getNumBoxes() != 2 || isa<tile::LoadOp, tile::StoreOp>(op.getOperation()))
     return use;
   Box global = op.getBox(index), tileBox = op.getBox(1 - index);

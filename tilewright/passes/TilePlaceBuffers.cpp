@@ -352,6 +352,16 @@ LogicalResult Placer::legalize(AtomicOp atomic) {
   Fn fn = atomic.getKind() == ReduceKind::Sum   ? Fn::Add
           : atomic.getKind() == ReduceKind::Max ? Fn::MaxNum
                                                 : Fn::MinNum;
+  if (Value previous = atomic.getPrevious()) {
+    if (isGlobal(dst.buffer))
+      return success();
+    SmallVector<Value> indices(dst.offsets);
+    if (dst.isWhole())
+      indices.assign(cast<MemRefType>(dst.buffer.getType()).getRank(),
+                     builder.create<arith::ConstantIndexOp>(loc, 0));
+    previous.replaceAllUsesWith(
+        builder.create<tile::LoadOp>(loc, previous.getType(), dst.buffer, indices, FloatAttr()));
+  }
   if (!isGlobal(dst.buffer)) {
     if (atomic.getScalar()) {
       BoxOperands boxes;
@@ -396,8 +406,8 @@ LogicalResult Placer::legalize(AtomicOp atomic) {
                              builder.create<arith::ConstantIndexOp>(loc, 0));
     combined.add(builder, loc, dst);
     combined.add(builder, loc, Box{temporary->first, zeros, temporary->second});
-    builder.create<AtomicOp>(loc, combined.buffers, combined.offsets, combined.sizes, Value(),
-                             atomic.getKindAttr());
+    builder.create<AtomicOp>(loc, Type(), combined.buffers, combined.offsets, combined.sizes,
+                             Value(), atomic.getKindAttr());
     atomic.erase();
     return success();
   }
@@ -416,7 +426,7 @@ LogicalResult Placer::legalize(AtomicOp atomic) {
   auto move = builder.create<CopyOp>(loc, moved.buffers, moved.offsets, moved.sizes, FloatAttr());
   combined.add(builder, loc, dst);
   combined.add(builder, loc, tileBox);
-  builder.create<AtomicOp>(loc, combined.buffers, combined.offsets, combined.sizes, Value(),
+  builder.create<AtomicOp>(loc, Type(), combined.buffers, combined.offsets, combined.sizes, Value(),
                            atomic.getKindAttr());
   atomic.erase();
   return legalize(move);

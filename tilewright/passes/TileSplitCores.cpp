@@ -254,6 +254,8 @@ void ScalarFlow::visit(Operation *op) {
       add(load.getResult(), op);
     return pass({buffer}, load->getResults());
   }
+  if (auto atomic = dyn_cast<AtomicOp>(op); atomic && atomic.getPrevious())
+    return add(atomic.getPrevious(), op);
   if (auto store = dyn_cast<tile::StoreOp>(op)) {
     if (scopeOf(store.getBuffer()) != Scope::Local)
       return;

@@ -212,6 +212,7 @@ private:
   void processLoad(tile::LoadOp op, Context &context);
   void processStore(tile::StoreOp op, Context &context);
   void processAtomic(tile::AtomicOp op, Context &context);
+  void processFetch(tile::AtomicOp op, Context &context);
   void processOther(mlir::Operation *op, Context &context);
   void startVariables(Context &context);
   void finishVariables(Context &context);

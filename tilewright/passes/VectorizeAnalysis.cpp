@@ -140,6 +140,11 @@ bool Vectorizer::propagateDims(Block &block, Dims maskDims) {
     Dims all = 0;
     if (auto load = dyn_cast<tile::LoadOp>(op); load && isVariable(load.getBuffer()))
       all = variableDims.lookup(load.getBuffer());
+    if (isa<tile::AtomicOp>(op)) // each lane finds what the one before left
+      for (Operation *around = &op; around != root; around = around->getParentOp())
+        if (auto loop = dyn_cast<tile::ParallelOp>(around->getParentOp()))
+          for (Value point : loop.getBody().getArguments())
+            all |= dimsOf(point);
     for (Value operand : op.getOperands())
       all |= dimsOf(operand);
     for (Value result : op.getResults())

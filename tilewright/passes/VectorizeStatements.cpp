@@ -434,6 +434,8 @@ void Vectorizer::storeScalarLoop(tile::StoreOp op, Context &context, StringRef r
 /// One atomic over a box for the dimensions that the destination follows, in a loop over the
 /// others: the lanes that meet in one element keep their order.
 void Vectorizer::processAtomic(tile::AtomicOp op, Context &context) {
+  if (op.getPrevious())
+    return processFetch(op, context);
   Box target = op.getBox(0);
   Value buffer = scalars.lookupOrDefault(target.buffer);
   saveLoads(rootOf(buffer), op, context);
@@ -479,9 +481,31 @@ void Vectorizer::processAtomic(tile::AtomicOp op, Context &context) {
     boxOf(info.view, row, buffers, offsets, sizes);
     if (lanes.buffer)
       boxOf(lanes, row, buffers, offsets, sizes);
-    builder.create<tile::AtomicOp>(op.getLoc(), buffers, offsets, sizes,
+    builder.create<tile::AtomicOp>(op.getLoc(), Type(), buffers, offsets, sizes,
                                    uniform ? scalarOf(op.getScalar()) : Value(), op.getKind());
   });
+}
+
+/// Atomics lane by lane, each of which keeps what was there before it.
+void Vectorizer::processFetch(tile::AtomicOp op, Context &context) {
+  Box target = op.getBox(0);
+  saveLoads(rootOf(scalars.lookupOrDefault(target.buffer)), op, context, /*inclusive=*/true);
+  fallback(op, "an atomic that gives what was there before runs once per lane");
+  Value previous = op.getPrevious();
+  SmallVector<int64_t> dims;
+  for (unsigned dim = 0; dim < numDims(); ++dim)
+    if (dimsOf(previous) & (1u << dim))
+      dims.push_back(dim);
+  View lanes = newTemporary(dims, cast<MemRefType>(target.buffer.getType()).getElementType());
+  forEachLane(context, dimsOf(previous), [&](Lane &lane) {
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      mapping.map(operand, isa<MemRefType>(operand.getType()) ? scalars.lookupOrDefault(operand)
+                                                              : laneValue(operand, lane, context));
+    Value before = builder.clone(*op, mapping)->getResult(0);
+    builder.create<tile::StoreOp>(op.getLoc(), before, lanes.buffer, laneIndices(lanes, lane));
+  });
+  context.memo[{previous, lanes.elementType().isUnsignedInteger()}] = lanes;
 }
 
 /// Any other op with an effect: once for all lanes if that is the same, else lane by lane.

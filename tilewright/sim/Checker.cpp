@@ -226,7 +226,7 @@ void Checker::inGm(int lane, uint32_t tick, const Prepared &prepared, unsigned o
   size_t region =
       isWorkspace ? space.regionBytes.size() : size_t(space.tensors[size_t(target.tensor)].region);
   int64_t offset = isWorkspace ? 0 : space.tensors[size_t(target.tensor)].offset;
-  bool atomic = isAtomic(prepared.op.op);
+  bool atomic = isAtomic(prepared.op.op) || isScalarAtomic(prepared.op.op, prepared.op.flags);
   if (!isTracked[region] || (atomic && !isWrite))
     return;
   const Clock &clock = order.clock(lane);

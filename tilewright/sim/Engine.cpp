@@ -309,8 +309,9 @@ bool hasMeetings(const CoreProgram &core) {
 }
 
 bool hasAtomics(const CoreProgram &core) {
-  return std::any_of(core.templates.begin(), core.templates.end(),
-                     [](const Template &tmpl) { return isAtomic(tmpl.op); });
+  return std::any_of(core.templates.begin(), core.templates.end(), [](const Template &tmpl) {
+    return isAtomic(tmpl.op) || isScalarAtomic(tmpl.op, tmpl.flags);
+  });
 }
 
 /// False when the clock's answer is all that is wanted.

@@ -284,7 +284,9 @@ std::optional<CoreStatus> Group::handle(CoreRun &core, const Insn &insn) {
 std::optional<CoreStatus> Group::issue(CoreRun &core, const Insn &insn) {
   Prepared &prepared = core.prepared[insn.imm];
   TileOp op = prepared.op.op;
-  if (launch.isOrdered && isAtomic(op)) {
+  bool startsAtomic =
+      isAtomic(op) || (op == TileOp::ScalarLoad && isScalarAtomic(op, prepared.op.flags));
+  if (launch.isOrdered && startsAtomic) {
     if (!core.isAdmitted)
       return CoreStatus::AtAtomic;
     core.isAdmitted = false;

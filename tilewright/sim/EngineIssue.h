@@ -126,6 +126,9 @@ Pipe pipeOf(TileOp op);
 inline bool isAtomic(TileOp op) {
   return op == TileOp::AtomicAdd || op == TileOp::AtomicMax || op == TileOp::AtomicMin;
 }
+inline bool isScalarAtomic(TileOp op, uint8_t flags) {
+  return (op == TileOp::ScalarLoad || op == TileOp::ScalarStore) && (flags & kAtomic);
+}
 
 /// Binds all templates of a core. The result holds pointers into itself: it may be moved as a
 /// whole, its elements may not.

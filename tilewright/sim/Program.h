@@ -108,7 +108,8 @@ enum class TileOp : uint8_t {
   Gather, ///< {dst, src (1-D table view), index I32}: dst[i..] = src[index[i..]], UB
   // S
   ScalarStore, ///< {dst UB or GM (rank 0)}, scalars {value bits; f16/bf16 as f32}
-  ScalarLoad,  ///< {src UB or GM (rank 0)} -> register `resultReg`; blocks the scalar unit
+  ScalarLoad,  ///< {src UB or GM (rank 0)} -> register `resultReg`; blocks the scalar unit. With
+               ///< flag kAtomic the one and then the other are an atomic of the scalar unit.
   // MTE1
   LoadL0, ///< {dst L0A or L0B, src L1}: box copy, equal dtypes; `fn` is kIntoL0B for L0B
 };
@@ -170,9 +171,10 @@ enum class RoundMode : uint8_t { Rint, Floor, Ceil, Round, Trunc, Odd };
 inline constexpr uint8_t kTransposeA = 1, kTransposeB = 2; ///< Mmad
 inline constexpr uint16_t kIntoL0B = 1;                    ///< LoadL0
 inline constexpr uint8_t kRelu = 1, kScale = 2;            ///< Fixpipe; kScale: by scalar 0 (f32)
-inline constexpr uint8_t kBypassL2 = 1;                    ///< Load: leaves no line in the L2
-inline constexpr uint8_t kScalarFirst = 1;                 ///< BinaryScalar, CompareScalar
-inline constexpr uint8_t kAccumulate = 1, kReverse = 2;    ///< Reduce, Scan
+inline constexpr uint8_t kAtomic = 1;                   ///< ScalarLoad, ScalarStore: halves of one
+inline constexpr uint8_t kBypassL2 = 1;                 ///< Load: leaves no line in the L2
+inline constexpr uint8_t kScalarFirst = 1;              ///< BinaryScalar, CompareScalar
+inline constexpr uint8_t kAccumulate = 1, kReverse = 2; ///< Reduce, Scan
 
 /// A box in terms of its buffer's dimensions, for the checker: one that leaves an inner dimension
 /// goes on in the next row, where bytes alone look right.

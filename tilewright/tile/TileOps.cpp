@@ -435,6 +435,11 @@ LogicalResult GatherOp::verify() { return verifyBoxCount(*this, 3, 3); }
 LogicalResult AtomicOp::verify() {
   if (getBuffers().size() + (getScalar() ? 1 : 0) != 2)
     return emitOpError("takes a destination and one source (box or scalar)");
+  if (getPrevious()) {
+    bool isElement = llvm::all_of(staticSizes(getBox(0)), [](int64_t size) { return size == 1; });
+    if (!getScalar() || !isElement || getPrevious().getType() != getScalar().getType())
+      return emitOpError("gives what was there for one element and a scalar of its type");
+  }
   return verifyBoxes(*this, getBuffers(), getOffsets(), getSizes());
 }
 LogicalResult PrintOp::verify() { return verifyBoxCount(*this, 0, 1); }

@@ -204,10 +204,17 @@ def Tile_GatherOp : Tile_BoxOp<"gather"> {
 
 def Tile_AtomicOp : Tile_BoxOp<"atomic"> {
   let summary = "(dst, src?): combine a box (or one scalar) into dst, element by element, atomically across blocks";
-  let description = [{ Applied in (logical block, program point, element) order. Inside `tile.parallel`: boxes of size 1. }];
+  let description = [{
+    Applied in (logical block, program point, element) order. Inside `tile.parallel`: boxes of size 1. With one element and a
+    scalar it may give what was there, 0 outside a global buffer.
+  }];
   let arguments = (ins Variadic<AnyMemRef>:$buffers, Variadic<Index>:$offsets, Variadic<Index>:$sizes, Optional<AnyType>:$scalar,
                        Tile_ReduceAttr:$kind);
-  let assemblyFormat = [{ $kind custom<Boxes>($buffers, type($buffers), $offsets, $sizes) (`scalar` $scalar^ `:` type($scalar))? attr-dict }];
+  let results = (outs Optional<AnyType>:$previous);
+  let assemblyFormat = [{
+    $kind custom<Boxes>($buffers, type($buffers), $offsets, $sizes) (`scalar` $scalar^ `:` type($scalar))? attr-dict
+    (`->` type($previous)^)?
+  }];
 }
 
 //===--- Slots and exchange ------------------------------------------------------------------------------------------===//

@@ -179,6 +179,17 @@ std::optional<Expression> Emitter::expressionOf(Operation &op) {
         return Expression{
             bufferName(load.getBuffer()) + "[" + (indices.empty() ? "0" : indices) + "]", 0};
       })
+      .Case([&](npu::ScalarAtomicOp atomic) -> Result {
+        std::string indices;
+        for (Value index : atomic.getIndices())
+          indices += (indices.empty() ? "" : ", ") + text(index);
+        StringRef kind =
+            atomic.getKind() == ReduceKind::Sum ? "add" : stringifyReduceKind(atomic.getKind());
+        return Expression{"T.atomic_" + kind.str() + "(" + bufferName(atomic.getBuffer()) + "[" +
+                              (indices.empty() ? "0" : indices) + "], " + text(atomic.getValue()) +
+                              ", return_prev=True)",
+                          0};
+      })
       .Default([](Operation *) -> Result { return std::nullopt; });
 }
 
@@ -188,7 +199,7 @@ bool Emitter::canInline(Operation &op) {
   if (inlinesAll || isa<npu::SubCoreIdOp>(op))
     return true;
   Value result = op.getResult(0);
-  if (!result.hasOneUse() || isa<npu::ScalarLoadOp>(op))
+  if (!result.hasOneUse() || isa<npu::ScalarLoadOp, npu::ScalarAtomicOp>(op))
     return false;
   Operation *user = *result.user_begin();
   if (user->getBlock() != op.getBlock())
@@ -247,7 +258,7 @@ LogicalResult Emitter::scalar(Operation &op) {
   bool isForBlocks =
       isa<npu::CoreIdOp, npu::CoreCountOp>(op) &&
       llvm::all_of(result.getUsers(), [](Operation *user) { return isa<scf::ForOp>(user); });
-  if (result.use_empty() || isForBlocks || canInline(op)) {
+  if ((result.use_empty() && !isa<npu::ScalarAtomicOp>(op)) || isForBlocks || canInline(op)) {
     values[result] = *found;
     return success();
   }

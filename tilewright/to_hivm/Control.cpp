@@ -83,6 +83,8 @@ LogicalResult Emitter::op(Operation *op) {
     return sync(op);
   if (isa<npu::ScalarLoadOp, npu::ScalarStoreOp>(op))
     return scalarAccess(op);
+  if (isa<npu::ScalarAtomicOp>(op))
+    return refuse(op, "an atomic that gives what was there before (return_prev)");
   if (isa<npu::LoadOp, npu::StoreOp, npu::AtomicOp, npu::FillL1Op, npu::MmadOp, npu::FixpipeOp>(op))
     return move(op);
   if (auto print = dyn_cast<npu::PrintOp>(op))

@@ -504,6 +504,52 @@ LogicalResult Translator::scalarStore(npu::ScalarStoreOp op) {
   return success();
 }
 
+/// A read, the sum, and a write, between which no other core gets its turn.
+LogicalResult Translator::scalarAtomic(npu::ScalarAtomicOp op) {
+  FailureOr<Operand> box = operand(op, op.getBox(0));
+  std::optional<DType> type = dtypeOf(op.getPrevious().getType());
+  if (failed(box))
+    return failure();
+  if (!type)
+    return op.emitError("the simulator has no scalars of type ") << op.getPrevious().getType();
+  DType memory = box->view.type;
+  auto opcode = [&](Opcode real, Opcode sign, Opcode plain) {
+    bool isUnsigned =
+        cast<MemRefType>(op.getBuffer().getType()).getElementType().isUnsignedInteger();
+    return sim::isFloat(memory) ? real : isUnsigned ? plain : sign;
+  };
+  Opcode combine;
+  switch (op.getKind()) {
+  case ReduceKind::Sum:
+    combine = opcode(Opcode::FAdd, Opcode::Add, Opcode::Add);
+    break;
+  case ReduceKind::Max:
+    combine = opcode(Opcode::FMaxNum, Opcode::MaxS, Opcode::MaxU);
+    break;
+  case ReduceKind::Min:
+    combine = opcode(Opcode::FMinNum, Opcode::MinS, Opcode::MinU);
+    break;
+  default:
+    return op.emitError("atomics add, or take the maximum or minimum");
+  }
+  tables.out.program.usesAtomics = true;
+  Template read, write;
+  read.op = TileOp::ScalarLoad;
+  write.op = TileOp::ScalarStore;
+  read.flags = write.flags = sim::kAtomic;
+  read.operands.push_back(box->view);
+  write.operands.push_back(box->view);
+  read.label = write.label = "atomic " + bufferName(op.getBuffer());
+  Ref loaded{read.resultReg = code.newReg(), 0};
+  issue(op, std::move(read));
+  write.scalars.push_back(code.pure(combine, memory, loaded, scalarAs(op.getValue(), memory)));
+  issue(op, std::move(write));
+  set(op.getPrevious(), memory == *type
+                            ? loaded
+                            : code.pure(Opcode::Convert, *type, loaded, {}, {}, int64_t(memory)));
+  return success();
+}
+
 /// The AIC hears of both AIVs before it lets them go on.
 void Translator::endBlock() {
   sim::Insn insn;
@@ -626,6 +672,7 @@ bool Translator::tile(Operation *op, LogicalResult &result) {
                .Case([&](npu::PrintOp op) { return print(op); })
                .Case([&](npu::ScalarLoadOp op) { return scalarLoad(op); })
                .Case([&](npu::ScalarStoreOp op) { return scalarStore(op); })
+               .Case([&](npu::ScalarAtomicOp op) { return scalarAtomic(op); })
                .Case([&](npu::AssertOp op) {
                  sim::Insn insn;
                  insn.op = Opcode::Assert;

@@ -135,6 +135,7 @@ private:
   mlir::LogicalResult print(npu::PrintOp op);
   mlir::LogicalResult scalarLoad(npu::ScalarLoadOp op);
   mlir::LogicalResult scalarStore(npu::ScalarStoreOp op);
+  mlir::LogicalResult scalarAtomic(npu::ScalarAtomicOp op);
   int32_t addTemplate(mlir::Operation *op, sim::Template &&tmpl);
   void issue(mlir::Operation *op, sim::Template &&tmpl);
   Ref scalarAs(mlir::Value value, DType type);

@@ -341,15 +341,17 @@ def cummax(
 # -- atomics --------------------------------------------------------------------------------------
 
 
-def _atomic(kind: str, dst: Any, src: Any, third: Any, size: Any, return_prev: bool) -> None:
-    if return_prev:
-        raise NotImplementedError(
-            "error[E0122]: atomics with return_prev=True are not supported yet; use the value "
-            "without the previous one"
-        )
+def _atomic(kind: str, dst: Any, src: Any, third: Any, size: Any, return_prev: bool) -> Any:
     if size is None and isinstance(third, (list, tuple)):
         size = third
     builder, target = current(), operand(dst, "the destination of an atomic")
+    if return_prev:
+        if size is not None or (is_box(src) and not isinstance(src, Element)):
+            raise ValueError(
+                "error[E0319]: an atomic with return_prev=True takes one value, found a tile or "
+                "region; add the elements one by one in T.Parallel"
+            )
+        return Expr(builder.core.atomic_fetch(kind, target, to_value(read(src))))
     element = isinstance(src, Element) and isinstance(dst, Element) and size is None
     if is_box(src) and not element:
         builder.core.atomic_box(kind, target, operand(src), _sizes(size))
@@ -365,9 +367,13 @@ def atomic_add(
     use_tma: bool = False,
     size: Any = None,
     annotations: Any = None,
-) -> None:
-    """dst += value, atomically across blocks; element, region or whole tensor."""
-    _atomic("sum", dst, value, memory_order, size, return_prev)
+) -> Any:
+    """dst += value, atomically across blocks; element, region or whole tensor.
+
+    With `return_prev=True`, for one element: gives what was there before, in the order of blocks,
+    statements and points.
+    """
+    return _atomic("sum", dst, value, memory_order, size, return_prev)
 
 
 def _atomic_lanes(
@@ -376,11 +382,16 @@ def _atomic_lanes(
     """Elements name the first of `lanes` neighbours; boxes are added whole."""
     if size is None and isinstance(third, (list, tuple)):
         size = third
+    if return_prev:
+        raise ValueError(
+            f"error[E0319]: T.atomic_addx{lanes} has no one value that was there before; "
+            "use T.atomic_add(x[i], value, return_prev=True) for each element"
+        )
     if size is not None or not (isinstance(dst, Element) and isinstance(value, Element)):
-        _atomic("sum", dst, value, None, size, return_prev)
+        _atomic("sum", dst, value, None, size, False)
         return
     for lane in range(lanes):
-        _atomic("sum", dst.shifted(lane), value.shifted(lane), None, None, return_prev)
+        _atomic("sum", dst.shifted(lane), value.shifted(lane), None, None, False)
 
 
 def atomic_addx2(
@@ -400,17 +411,17 @@ def atomic_addx4(
 @hints("annotations")
 def atomic_max(
     dst: Any, value: Any, memory_order: Any = None, return_prev: bool = False, size: Any = None
-) -> None:
-    """dst = max(dst, value), atomically across blocks."""
-    _atomic("max", dst, value, memory_order, size, return_prev)
+) -> Any:
+    """dst = max(dst, value), atomically across blocks; `return_prev` as in `atomic_add`."""
+    return _atomic("max", dst, value, memory_order, size, return_prev)
 
 
 @hints("annotations")
 def atomic_min(
     dst: Any, value: Any, memory_order: Any = None, return_prev: bool = False, size: Any = None
-) -> None:
-    """dst = min(dst, value), atomically across blocks."""
-    _atomic("min", dst, value, memory_order, size, return_prev)
+) -> Any:
+    """dst = min(dst, value), atomically across blocks; `return_prev` as in `atomic_add`."""
+    return _atomic("min", dst, value, memory_order, size, return_prev)
 
 
 # -- debugging ------------------------------------------------------------------------------------
