@@ -38,20 +38,24 @@ Solver::Part Solver::partOf(const Flag &flag) const {
   return from == partOf(flag.block, flag.to - 1) ? from : Part();
 }
 
-/// Gives each flag an id. What is short of ids comes back: the first pair of pipes, of each part of
-/// a long block.
+/// Gives each flag an id. What is short of ids comes back: the first pair of pipes, and all pairs
+/// of the parts of a long block, which are so many that one in vain for a pair does not count.
 std::vector<Solver::Shortage> Solver::assignIds() {
-  std::map<std::pair<Pipe, Pipe>, std::vector<Flag *>> groups;
+  using Pipes = std::pair<Pipe, Pipe>;
+  std::map<Pipes, std::vector<Flag *>> groups;
   for (Flag &flag : flags)
     groups[{flag.source, flag.target}].push_back(&flag);
   std::vector<Shortage> found;
-  std::set<Part> parts;
+  std::set<std::pair<Pipes, Part>> known;
   for (auto &[pipes, group] : groups) {
     if (assignIds(group))
       continue;
-    for (const Flag *flag : group)
-      if (flag->id + flag->numIds > maxIds && parts.insert(partOf(*flag)).second)
-        found.push_back({pipes.first, pipes.second, partOf(*flag)});
+    for (const Flag *flag : group) {
+      Part part = partOf(*flag);
+      if (flag->id + flag->numIds > maxIds &&
+          known.insert({part == Part() ? Pipes() : pipes, part}).second)
+        found.push_back({pipes.first, pipes.second, part});
+    }
   }
   return found;
 }
@@ -195,6 +199,56 @@ bool Solver::mergeFlags(ArrayRef<Flag *> group) {
   return true;
 }
 
+/// The flag before whose wait a barrier for all pipes helps most; null where each has one. Of
+/// `group`, which is sorted by isColder. Events from turn to turn share no id, and a barrier before
+/// the first wait stands for those of all later ones. Those within a turn share ids where something
+/// divides them.
+Flag *Solver::flagToDrain(ArrayRef<Flag *> group) const {
+  auto hasOwnIds = [](const Flag *flag) { return flag->isCarried || flag->numIds > 1; };
+  unsigned ownIds = 0;
+  for (const Flag *flag : group)
+    ownIds += hasOwnIds(flag) ? flag->numIds : 0;
+  const bool areTooMany = ownIds > maxIds / 2;
+  for (auto first = group.begin(); first != group.end();) {
+    auto last = std::find_if(first, group.end(),
+                             [&](Flag *flag) { return flag->block != (*first)->block; });
+    SmallVector<Flag *> candidates;
+    llvm::copy_if(llvm::make_range(first, last), std::back_inserter(candidates),
+                  [&](Flag *flag) { return hasOwnIds(flag) == areTooMany; });
+    first = last;
+    if (Flag *flag = areTooMany ? firstUndrained(candidates) : middleOfMost(candidates))
+      return flag;
+  }
+  return firstUndrained(group);
+}
+
+Flag *Solver::firstUndrained(ArrayRef<Flag *> flags) const {
+  auto found = llvm::find_if(
+      flags, [&](Flag *flag) { return !forcedBarriers.count({flag->block, flag->to, Pipe::All}); });
+  return found == flags.end() ? nullptr : *found;
+}
+
+/// One in the middle of the most flags, of one block in the order of their waits, that no barrier
+/// for all pipes divides yet.
+Flag *Solver::middleOfMost(ArrayRef<Flag *> flags) const {
+  SmallVector<Flag *> best, undivided;
+  int before = -1;
+  for (Flag *flag : flags) {
+    bool isDivided = false;
+    for (auto at = forcedBarriers.lower_bound({flag->block, before + 1, Pipe::S});
+         at != forcedBarriers.end() && at->block == flag->block && at->to <= flag->to; ++at)
+      isDivided |= at->pipe == Pipe::All;
+    if (isDivided)
+      undivided.clear();
+    before = flag->to;
+    if (firstUndrained(flag))
+      undivided.push_back(flag);
+    if (undivided.size() > best.size())
+      best = undivided;
+  }
+  return best.empty() ? nullptr : best[best.size() / 2];
+}
+
 /// Gives up the cheapest thing that frees ids of this pair. False when there is nothing left.
 bool Solver::relieve(const Shortage &shortage) {
   auto [source, target, part] = shortage;
@@ -217,12 +271,12 @@ bool Solver::relieve(const Shortage &shortage) {
       collect();
       return true;
     }
-  for (Flag *flag : group)
-    if (forcedBarriers.insert({flag->block, flag->to, Pipe::All}).second) {
-      fallbacks.push_back({table.opAt(flag->block, flag->to),
-                           "barrier for all pipes: more than the event ids from " +
-                               pairName(source, target) + " there are; every pipe drains here"});
-      return true;
-    }
-  return false;
+  Flag *flag = flagToDrain(group);
+  if (!flag)
+    return false;
+  forcedBarriers.insert({flag->block, flag->to, Pipe::All});
+  fallbacks.push_back({table.opAt(flag->block, flag->to),
+                       "barrier for all pipes: more than the event ids from " +
+                           pairName(source, target) + " there are; every pipe drains here"});
+  return true;
 }

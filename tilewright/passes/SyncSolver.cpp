@@ -23,39 +23,42 @@ constexpr unsigned kNumPipes = 7;
 constexpr unsigned kIssuedOnV = kNumPipes;
 /// A link inside a product leads from behind it to before it.
 constexpr int kLongestStepBack = 2;
-/// Statements between two barriers of a block that is much longer.
-constexpr size_t kLongBlock = 200;
+/// Statements between two barriers of a block that is much longer, and where event ids run out.
+constexpr size_t kLongBlock = 200, kLongBlockShortOfIds = 60;
 /// More slots than this do not help any order.
 constexpr int kMaxDistance = 8;
 
 } // namespace
 
-/// A barrier for all pipes after so many statements of a long block, which no loop would have. What
-/// lies beyond it is in order, so that the time to find the rest grows with the block and no
-/// faster.
-void Solver::cutLongBlocks() {
+/// A barrier for all pipes after each `length` statements of a block that is at least twice as
+/// long, which no loop would be. What lies beyond it is in order, so that the time to find the rest
+/// grows with the block and no faster. False when nothing is cut.
+bool Solver::cutLongBlocks(size_t length) {
+  bool isCut = false;
   for (auto [number, info] : llvm::enumerate(table.blocks())) {
     std::vector<int> statements;
     for (Operation &op : *info.block)
       if (isa<PipeInterface>(op) || op.getNumRegions() > 0)
         statements.push_back(table.indexOf(&op));
-    if (statements.size() < 2 * kLongBlock)
+    if (statements.size() < 2 * length || cuts.count(number))
       continue;
-    for (size_t at = kLongBlock; at + kLongBlock / 2 < statements.size(); at += kLongBlock) {
+    for (size_t at = length; at + length / 2 < statements.size(); at += length) {
       cuts[number].push_back(statements[at]);
       forcedBarriers.insert({unsigned(number), statements[at], Pipe::All});
     }
+    isCut = true;
     fallbacks.push_back({info.block->getParentOp(),
-                         "a barrier for all pipes after each " + std::to_string(kLongBlock) +
+                         "a barrier for all pipes after each " + std::to_string(length) +
                              " statements: this block has " + std::to_string(statements.size())});
   }
+  return isCut;
 }
 
 void Solver::solve() {
   for (auto [number, buffer] : llvm::enumerate(table.buffers()))
     if (buffer.slots > 1 && buffer.advances.size() == 1)
       rotating[table.blockOf(buffer.advances.front())].push_back(number);
-  cutLongBlocks();
+  cutLongBlocks(kLongBlock);
   collect();
   // Each round that runs out of ids, or of turns that hold a flag back, gives up something; there
   // are finitely many such things. The parts of a long block have nothing to do with each other, so
@@ -68,8 +71,15 @@ void Solver::solve() {
     if (forbidBranches())
       continue;
     chooseBarriers();
+    std::vector<Shortage> shortages = assignIds();
+    if (shortages.empty())
+      return;
+    if (cutLongBlocks(kLongBlockShortOfIds)) {
+      collect();
+      continue;
+    }
     bool isRelieved = false;
-    for (const Shortage &shortage : assignIds())
+    for (const Shortage &shortage : shortages)
       isRelieved |= relieve(shortage);
     if (!isRelieved)
       return;

@@ -133,7 +133,7 @@ private:
     Part part;
   };
 
-  void cutLongBlocks();
+  bool cutLongBlocks(size_t length);
   Part partOf(unsigned block, int index) const;
   std::vector<Partners> partnersOf() const;
   void collect();
@@ -167,6 +167,9 @@ private:
   bool mayShareId(llvm::ArrayRef<const Flag *> users, const Flag &flag) const;
   bool relieve(const Shortage &shortage);
   bool mergeFlags(llvm::ArrayRef<Flag *> group);
+  Flag *flagToDrain(llvm::ArrayRef<Flag *> group) const;
+  Flag *firstUndrained(llvm::ArrayRef<Flag *> flags) const;
+  Flag *middleOfMost(llvm::ArrayRef<Flag *> flags) const;
 };
 
 } // namespace tilewright::passes::sync
