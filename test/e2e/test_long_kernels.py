@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tilewright as tilelang
+import tilewright.language as T
 from harness import check, compile_kernel, randn
 
 HEAD = """# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -67,3 +69,42 @@ def test_other_blocks_get_none(tmp_path):
         long_kernel(150, False, tmp_path), [randn((64, 64), np.float32)], {}, 2
     )
     assert not [r for r in compiled.remarks if "a barrier for all pipes after each" in r["message"]]
+
+
+@T.macro
+def one_pass(X, Y, block, step):
+    x = T.alloc_shared((8, 64), "float32")
+    y = T.alloc_fragment((8, 64), "float32")
+    for k in T.Pipelined(8, num_stages=2):
+        T.copy(X[block * 8, k * 64], x)
+        for i, j in T.Parallel(8, 64):
+            y[i, j] = x[i, j] * (step + 1) + 1.0
+        T.copy(y, Y[step, block * 8, k * 64])
+
+
+@tilelang.jit
+def passes_over_rows(X):
+    """Loops that follow each other, each with loads and stores in two slots."""
+    X: T.Tensor((64, 512), "float32")
+    Y = T.empty((6, 64, 512), "float32")
+    with T.Kernel(8, threads=128) as block:
+        one_pass(X, Y, block, 0)
+        one_pass(X, Y, block, 1)
+        one_pass(X, Y, block, 2)
+        one_pass(X, Y, block, 3)
+        one_pass(X, Y, block, 4)
+        one_pass(X, Y, block, 5)
+    return Y
+
+
+def test_loops_that_follow_each_other_share_event_ids() -> None:
+    inputs = [randn((64, 512), dtype="float32", seed=3)]
+    compiled = compile_kernel(passes_over_rows, inputs, {}, level=2)
+    told = [r["message"] for r in compiled.remarks if r["stage"] == "npu-insert-sync"]
+    assert sum("it uses event ids of other loops" in text for text in told) == 6
+    assert not [text for text in told if "every pipe drains here" in text or "no longer" in text]
+    check(
+        passes_over_rows,
+        inputs,
+        lambda X: np.stack([X * np.float32(n + 1) + np.float32(1) for n in range(6)]),
+    )

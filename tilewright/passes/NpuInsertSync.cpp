@@ -43,11 +43,12 @@ public:
     for (const Flag &flag : solver.flags) {
       if (!flag.isCarried)
         continue;
+      Operation *loop = table.blocks()[flag.block].block->getParentOp();
       for (unsigned slot = 0; slot < flag.numIds; ++slot) {
-        at(first, [&] {
+        at(flag.isOfLoop ? loop : first, [&] {
           builder.create<SetFlagOp>(loc, flag.source, flag.target, flag.id + slot, Value());
         });
-        at(last, [&] {
+        at(flag.isOfLoop ? loop->getNextNode() : last, [&] {
           builder.create<WaitFlagOp>(loc, flag.source, flag.target, flag.id + slot, Value());
         });
       }

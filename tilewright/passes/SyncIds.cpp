@@ -3,6 +3,7 @@
 // Event ids of the flags, and what to give up when there are not enough.
 
 #include "tilewright/passes/SyncSolver.h"
+#include "tilewright/passes/TileUtils.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
@@ -17,6 +18,9 @@ using namespace tilewright::passes::sync;
 
 namespace {
 
+/// A loop of fewer turns is not worth a barrier before it.
+constexpr double kLeastTurns = 4;
+
 /// Which flag to touch first: the one that runs least often.
 bool isColder(const AccessTable &table, const Flag &first, const Flag &second) {
   auto key = [&](const Flag &flag) {
@@ -25,6 +29,9 @@ bool isColder(const AccessTable &table, const Flag &first, const Flag &second) {
   };
   return key(first) < key(second);
 }
+
+/// Of which an event is outstanding all the time, or that has an id for each slot.
+bool hasOwnIds(const Flag &flag) { return flag.isCarried || flag.numIds > 1; }
 
 std::string pairName(Pipe source, Pipe target) {
   return (stringifyPipe(source) + " to " + stringifyPipe(target)).str();
@@ -71,17 +78,28 @@ bool Solver::assignIds(ArrayRef<Flag *> group) const {
   // Rows of ids and those with an event outstanding all the time first, then the others where they
   // fit.
   std::vector<std::vector<const Flag *>> users;
-  auto isShareable = [](const Flag &flag) { return !flag.isCarried && flag.numIds == 1; };
-  for (Flag *flag : group)
-    if (!isShareable(*flag)) {
-      flag->id = users.size();
-      users.resize(users.size() + flag->numIds, {flag});
-    }
+  auto isFree = [&](unsigned id, const Flag &flag) {
+    return llvm::all_of(users[id], [&](const Flag *other) {
+      return flag.isOfLoop && other->isOfLoop && areApart(other->block, flag.block);
+    });
+  };
   for (Flag *flag : group) {
-    if (!isShareable(*flag))
+    if (!hasOwnIds(*flag))
+      continue;
+    unsigned last = 0; // the id that is the first of a row of free ones up to here
+    for (unsigned id = 0; id < users.size() && id - last < flag->numIds; ++id)
+      if (!isFree(id, *flag))
+        last = id + 1;
+    flag->id = last;
+    users.resize(std::max<size_t>(users.size(), last + flag->numIds));
+    for (unsigned slot = 0; slot < flag->numIds; ++slot)
+      users[last + slot].push_back(flag);
+  }
+  for (Flag *flag : group) {
+    if (hasOwnIds(*flag))
       continue;
     auto fits = llvm::find_if(users, [&](const std::vector<const Flag *> &others) {
-      return isShareable(*others.front()) && mayShareId(others, *flag);
+      return !hasOwnIds(*others.front()) && mayShareId(others, *flag);
     });
     flag->id = fits - users.begin();
     if (fits == users.end())
@@ -159,6 +177,46 @@ bool Solver::mayShareId(const Flag &first, const Flag &second) const {
   return goesBefore(earlier, later, 0) && (!isInLoop || goesBefore(later, earlier, 1));
 }
 
+/// True for the bodies of two loops that never run at one time.
+bool Solver::areApart(unsigned first, unsigned second) const {
+  auto isAround = [&](unsigned outer, int inner) {
+    while (inner >= 0 && unsigned(inner) != outer)
+      inner = table.blocks()[inner].parent;
+    return inner >= 0;
+  };
+  return !isAround(first, second) && !isAround(second, first);
+}
+
+/// Lets loops that follow each other use the same ids for what shares none within a loop, with a
+/// barrier for all pipes before each of them. False when there is no further loop.
+bool Solver::separate(ArrayRef<Flag *> group) {
+  std::set<unsigned> loops;
+  for (const Flag *flag : group) {
+    const BlockInfo &info = table.blocks()[flag->block];
+    auto loop = dyn_cast<scf::ForOp>(info.block->getParentOp());
+    if (hasOwnIds(*flag) && loop && info.parent >= 0 && expectedTrips(loop) >= kLeastTurns &&
+        !separateLoops.count(flag->block))
+      loops.insert(flag->block);
+  }
+  std::set<unsigned> inner;
+  llvm::copy_if(loops, std::inserter(inner, inner.end()), [&](unsigned block) {
+    return llvm::all_of(loops, [&](unsigned other) {
+      return other <= block || areApart(block, other); // blocks inside have higher numbers
+    });
+  });
+  if (inner.size() + separateLoops.size() < 2 || inner.empty())
+    return false;
+  for (unsigned block : inner) {
+    const BlockInfo &info = table.blocks()[block];
+    separateLoops.insert(block);
+    forcedBarriers.insert({unsigned(info.parent), info.opInParent, Pipe::All});
+    fallbacks.push_back({info.block->getParentOp(),
+                         "barrier for all pipes before this loop: it uses event ids of other "
+                         "loops, more than there are"});
+  }
+  return true;
+}
+
 /// One flag for two neighbours: set after the later source, awaited before the earlier target.
 bool Solver::mergeFlags(ArrayRef<Flag *> group) {
   std::optional<Order> best;
@@ -204,17 +262,16 @@ bool Solver::mergeFlags(ArrayRef<Flag *> group) {
 /// the first wait stands for those of all later ones. Those within a turn share ids where something
 /// divides them.
 Flag *Solver::flagToDrain(ArrayRef<Flag *> group) const {
-  auto hasOwnIds = [](const Flag *flag) { return flag->isCarried || flag->numIds > 1; };
   unsigned ownIds = 0;
   for (const Flag *flag : group)
-    ownIds += hasOwnIds(flag) ? flag->numIds : 0;
+    ownIds += hasOwnIds(*flag) ? flag->numIds : 0;
   const bool areTooMany = ownIds > maxIds / 2;
   for (auto first = group.begin(); first != group.end();) {
     auto last = std::find_if(first, group.end(),
                              [&](Flag *flag) { return flag->block != (*first)->block; });
     SmallVector<Flag *> candidates;
     llvm::copy_if(llvm::make_range(first, last), std::back_inserter(candidates),
-                  [&](Flag *flag) { return hasOwnIds(flag) == areTooMany; });
+                  [&](Flag *flag) { return hasOwnIds(*flag) == areTooMany; });
     first = last;
     if (Flag *flag = areTooMany ? firstUndrained(candidates) : middleOfMost(candidates))
       return flag;
@@ -256,7 +313,7 @@ bool Solver::relieve(const Shortage &shortage) {
   for (Flag &flag : flags)
     if (flag.source == source && flag.target == target && (part == Part() || partOf(flag) == part))
       group.push_back(&flag);
-  if (mergeFlags(group))
+  if (mergeFlags(group) || separate(group))
     return true;
   llvm::sort(group, [&](Flag *a, Flag *b) { return isColder(table, *a, *b); });
   for (Flag *flag : group)

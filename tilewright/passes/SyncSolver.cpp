@@ -551,6 +551,8 @@ void Solver::protect() {
     addLinks(back, flags.size());
     flags.push_back(back);
   }
+  for (Flag &flag : flags)
+    flag.isOfLoop = separateLoops.count(flag.block);
 }
 
 /// An event from one turn to the next is safe while its wait comes before the next set in each

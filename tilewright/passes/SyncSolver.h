@@ -51,6 +51,10 @@ struct Flag : Order {
   bool isInBranch = false;
   unsigned numIds = 1; ///< one for each slot of `rotate`
   unsigned id = 0;
+  /// No event is outstanding outside of its loop, so that other loops can use its ids: those for
+  /// the first turn are set right before the loop, not at the start of the function, and those of
+  /// the last turn are awaited right behind it.
+  bool isOfLoop = false;
 };
 
 /// A barrier before an op.
@@ -111,6 +115,7 @@ private:
   std::set<int> plainBuffers;                ///< rotating buffers whose slots are not told apart
   std::set<std::pair<npu::Pipe, npu::Pipe>> outside; ///< orders that stand in no branch
   std::vector<Order> mergedOrders;
+  std::set<unsigned> separateLoops; ///< blocks whose flags are of their loops
   /// Per block, by `set`: flags, barriers and the inside of mmads.
   std::vector<std::vector<Link>> links;
 
@@ -167,6 +172,8 @@ private:
   bool mayShareId(llvm::ArrayRef<const Flag *> users, const Flag &flag) const;
   bool relieve(const Shortage &shortage);
   bool mergeFlags(llvm::ArrayRef<Flag *> group);
+  bool separate(llvm::ArrayRef<Flag *> group);
+  bool areApart(unsigned first, unsigned second) const;
   Flag *flagToDrain(llvm::ArrayRef<Flag *> group) const;
   Flag *firstUndrained(llvm::ArrayRef<Flag *> flags) const;
   Flag *middleOfMost(llvm::ArrayRef<Flag *> flags) const;
