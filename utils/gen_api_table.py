@@ -41,8 +41,20 @@ def host_status(name: str) -> str:
         for part in name.split("."):
             found = getattr(found, part)
     except Exception:
-        return status.NOT_YET
+        return status.IMPLEMENTED if is_module(f"tilelang.{name}") else status.NOT_YET
     return status.IMPLEMENTED
+
+
+def is_module(name: str) -> bool:
+    """True for what a script can import of TileLang's package."""
+    from tilewright import compat
+
+    compat.install()
+    try:
+        importlib.import_module(name)
+    except Exception:
+        return False
+    return True
 
 
 def table() -> str:
@@ -56,6 +68,8 @@ def table() -> str:
         note = ""
         if space == "T" and found in (status.NOT_YET, status.GPU_ONLY):
             note = status.LATER.get(rest) or status.gpu_advice(rest) or ""
+        if space == "tilelang" and found == status.NOT_YET:
+            note = next((v for k, v in status.HOST_LATER.items() if rest.startswith(k)), "")
         rows[space].append((name, found, note))
     text = [HEAD]
     for space, title in (("T", "Kernel language"), ("tilelang", "Package")):

@@ -154,14 +154,21 @@ def _from_numpy(name: str, position: int, value: np.ndarray) -> TensorArgument:
 
 
 def merged_shape(shape: tuple[int, ...], declared: Sequence[int]) -> tuple[int, ...] | None:
-    """`shape` as the declared one, when leading dimensions next to each other are one there or the
-    other way round; None when it is anything else. A declared size below 0 may be any.
+    """`shape` as the declared one, when it is that but for dimensions of 1, or when leading
+    dimensions next to each other are one there or the other way round; None when it is anything
+    else. A declared size below 0 may be any.
 
     Rows, the last dimension, must agree, so that a tensor of another kind is not taken for a view;
     a parameter of one dimension and fixed size takes all elements in order.
     """
     if len(declared) == 1 and declared[0] == math.prod(shape) and 0 not in shape:
         return tuple(declared)
+    sizes = [s for s in shape if s != 1]
+    if len(sizes) == sum(d != 1 for d in declared):
+        rest = iter(sizes)
+        found = tuple(1 if d == 1 else next(rest) for d in declared)
+        if all(d in (-1, f) for d, f in zip(declared, found, strict=True)):
+            return found
     if min(len(shape), len(declared)) < 2 or declared[-1] not in (shape[-1], -1):
         return None
     if any(d < 0 for d in declared):

@@ -161,6 +161,10 @@ def dtype(value: Any) -> DType:
     )
 
 
+#: TileLang's name for it.
+DataType = dtype
+
+
 def check_usable(name: DType) -> DType:
     """Refuses types that tiles and tensors cannot have."""
     return name if name in PACKED else check_supported(name)

@@ -254,3 +254,19 @@ def test_hivm_has_no_such_atomic():
     kernel = compile_kernel(tickets, inputs, {"blocks": 9}, 2)
     with pytest.raises(CompileError, match="return_prev"):
         launches(kernel.core, "flags")
+
+
+@tilelang.jit
+def looks(count, N, blocks):
+    count: T.Tensor((1,), T.int32)
+    N: T.Tensor((blocks,), T.int32)
+    with T.Kernel(blocks, threads=128) as b:
+        T.atomic_add(count[0], b)
+        N[b] = T.atomic_load(count[0])
+
+
+def test_a_load_in_order():
+    check(
+        looks, [np.zeros(1, np.int32), np.zeros(5, np.int32)],
+        lambda c, n: ([10], np.cumsum(np.arange(5))), blocks=5, rtol=0, atol=0,
+    )  # fmt: skip

@@ -213,3 +213,26 @@ def test_more_blocks_than_cores(blocks):
 
     with pytest.raises(RuntimeError, match="this launch has more blocks than the chip has cores"):
         many(np.zeros(64, np.float32))
+
+
+@tilelang.jit
+def both_halves(A, shared):
+    """Both vector cores of a block write a row; with `shared`, the same one."""
+    A: T.Tensor((3, 64), T.float32)
+    C = T.empty((6, 64), T.float32)
+    with T.Kernel(3, is_npu=True) as (block, half), T.Scope("Vector"):
+        x = T.alloc_ub((64,), T.float32)
+        T.copy(A[block, :], x)
+        T.vmul(x, half + 1, x)
+        T.copy(x, C[2 * block + (0 if shared else half), :])
+    return C
+
+
+def test_a_race_within_a_block_is_told_as_one():
+    inputs = [randn((3, 64), np.float32)]
+    Program(compile_kernel(both_halves, inputs, {"shared": False}, 2), inputs).good(check=True)
+    program = Program(compile_kernel(both_halves, inputs, {"shared": True}, 2), inputs)
+    findings = program.run(check=True).report["findings"]
+    assert "between the vector cores of one block" in findings[0]["message"]
+    assert "T.subblock_barrier" in findings[0]["edge"]
+    assert {f["block"] for f in findings} <= {0, 1, 2}

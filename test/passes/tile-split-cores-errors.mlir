@@ -212,7 +212,7 @@ func.func @reads_what_it_wrote(%A: memref<64x16xf16> {tile.name = "A"}, %N: memr
 
 // -----
 
-// A tensor that the cube stores and the vector core loads.
+// A tensor that the cube stores and the vector core loads before.
 #l1 = #tile.scope<l1>
 #l0c = #tile.scope<l0c>
 #ub = #tile.scope<ub>
@@ -233,10 +233,10 @@ func.func @shared_tensor(%A: memref<32x16xf16> {tile.name = "A"}, %B: memref<16x
     tile.copy(%Bs[%c0, %c0] [%c16, %c32] : memref<16x32xf16, #l1>, %B[%c0, %c0] [%c16, %c32] : memref<16x32xf16>)
     tile.gemm(%acc[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #l0c>, %As[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #l1>,
               %Bs[%c0, %c0] [%c16, %c32] : memref<16x32xf16, #l1>) init %true
-    // expected-note @below {{written here}}
-    tile.copy(%C[%c0, %c0] [%c32, %c32] : memref<32x32xf32>, %acc[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #l0c>)
     // expected-error @below {{'C' is touched by the vector core here and written by the other core; write the result to another tensor or split the kernel in two launches}}
     tile.copy(%T[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #ub>, %C[%c0, %c0] [%c32, %c32] : memref<32x32xf32>)
+    // expected-note @below {{written here}}
+    tile.copy(%C[%c0, %c0] [%c32, %c32] : memref<32x32xf32>, %acc[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #l0c>)
   }
   return
 }
@@ -255,10 +255,10 @@ func.func @shared_tensor_back(%A: memref<32x16xf16> {tile.name = "A"}) {
   tile.launch (%bx) in (%c1) {
     %As = tile.alloc "As" : memref<32x16xf16, #l1>
     %T = tile.alloc "T" : memref<32x16xf16, #ub>
-    // expected-note @below {{written here}}
-    tile.copy(%A[%c0, %c0] [%c32, %c16] : memref<32x16xf16>, %T[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #ub>)
     // expected-error @below {{'A' is touched by the cube core here and written by the other core; write the result to another tensor or split the kernel in two launches}}
     tile.copy(%As[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #l1>, %A[%c0, %c0] [%c32, %c16] : memref<32x16xf16>)
+    // expected-note @below {{written here}}
+    tile.copy(%A[%c0, %c0] [%c32, %c16] : memref<32x16xf16>, %T[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #ub>)
   }
   return
 }

@@ -17,6 +17,9 @@
 // REDEFINE: %{name} = cube_only
 // RUN: %{same}
 
+// REDEFINE: %{name} = tensor_between_cores
+// RUN: %{same}
+
 // REDEFINE: %{name} = exchange_in_one_branch
 // RUN: %{same}
 
@@ -62,6 +65,7 @@
 #shared = #tile.scope<shared>
 #fragment = #tile.scope<fragment>
 #local = #tile.scope<local>
+#ub = #tile.scope<ub>
 
 // No vector core.
 // CHECK-LABEL: func.func @cube_only(
@@ -652,6 +656,38 @@ func.func @halves(%A: memref<32x32xf16> {tile.name = "A"}, %B: memref<32x32xf16>
                 %Bs[%c0, %c0] [%c16, %c32] : memref<16x32xf16, #shared>)
     }
     tile.copy(%C[%c0, %c0] [%c32, %c64] : memref<32x64xf32>, %Cl[%c0, %c0] [%c32, %c64] : memref<32x64xf32, #fragment>)
+  }
+  return
+}
+
+// Through a tensor: a channel without data stands around the write and the read behind it.
+// CHECK-LABEL: func.func @tensor_between_cores(
+// CHECK: tile.acquire %[[ORDER:[^ ]*]] on <aiv>
+// CHECK-NEXT: tile.copy
+// CHECK-NEXT: tile.publish %[[ORDER]] on <aiv>
+// CHECK-NEXT: tile.wait %[[ORDER]] on <aic>
+// CHECK-NEXT: tile.copy
+// CHECK-NEXT: tile.release %[[ORDER]] on <aic>
+func.func @tensor_between_cores(%A: memref<32x16xf16> {tile.name = "A"}, %B: memref<16x32xf16> {tile.name = "B"},
+                                %W: memref<32x16xf16> {tile.name = "W"}, %C: memref<32x32xf32> {tile.name = "C", tile.output}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %true = arith.constant true
+  tile.launch (%bx) in (%c1) {
+    %u = tile.alloc "u" : memref<32x16xf16, #ub>
+    %As = tile.alloc "As" : memref<32x16xf16, #shared>
+    %Bs = tile.alloc "Bs" : memref<16x32xf16, #shared>
+    %Cl = tile.alloc "Cl" : memref<32x32xf32, #fragment>
+    tile.copy(%u[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #ub>, %A[%c0, %c0] [%c32, %c16] : memref<32x16xf16>)
+    tile.copy(%W[%c0, %c0] [%c32, %c16] : memref<32x16xf16>, %u[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #ub>)
+    tile.copy(%As[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #shared>, %W[%c0, %c0] [%c32, %c16] : memref<32x16xf16>)
+    tile.copy(%Bs[%c0, %c0] [%c16, %c32] : memref<16x32xf16, #shared>, %B[%c0, %c0] [%c16, %c32] : memref<16x32xf16>)
+    tile.gemm(%Cl[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>,
+              %As[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #shared>,
+              %Bs[%c0, %c0] [%c16, %c32] : memref<16x32xf16, #shared>) init %true
+    tile.copy(%C[%c0, %c0] [%c32, %c32] : memref<32x32xf32>, %Cl[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>)
   }
   return
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Mistakes of newcomers (broken_kernels.toml): the message alone tells the line and the fix."""
+"""Mistakes of newcomers (broken_kernels.toml): the message tells the line, a caret and the fix."""
 
 from __future__ import annotations
 
@@ -58,6 +58,8 @@ def test_message_tells_the_line_and_the_fix(case: str, tmp_path: Path) -> None:
     lines = program(case).splitlines()
     marked = [n for n, line in enumerate(lines, 1) if line.endswith("# <-")]
     assert f"{case}.py:{marked[0] if marked else ''}" in text, text
+    if marked:
+        assert re.search(r"^ +\| +\^", text, re.MULTILINE), text
     assert re.search(r"\| +\^", text), text
 
 

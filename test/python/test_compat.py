@@ -273,3 +273,13 @@ def test_indices_past_the_end_are_told_on_the_npu(tmp_path):
     assert done.stdout.split("\n")[0] == "[1.0, 7.0, 3.0] [1.0, 1.0, 0.0, 1.0]"
     assert done.stdout.count("refused") == 2
     assert "index 4 is out of bounds" in done.stderr
+
+
+def test_products_of_two_types_have_the_first_ones(tmp_path):
+    text = """
+        import torch
+        half = torch.ones((2, 3), dtype=torch.float16, device="npu")
+        single = torch.ones((3, 2), device="npu")
+        print((half @ single).dtype, (single @ half).dtype, (half @ half.t()).dtype)
+    """
+    assert run(tmp_path, text).stdout.split() == ["torch.float16", "torch.float32", "torch.float16"]

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tilewright/npu/Blocks.h"
 #include "tilewright/passes/ConvertBoxes.h"
 #include "tilewright/passes/SharedGlobals.h"
 #include "tilewright/tile/CoreOps.h"
@@ -66,7 +67,8 @@ public:
     builder.setInsertionPointToStart(blocks.getBody());
     Value id = blocks.getInductionVar();
     if (parts) {
-      builder.create<npu::BeginBlockOp>(loc, id);
+      builder.create<npu::BeginBlockOp>(loc, id)->setAttr(
+          npu::kCoresPerBlockAttr, builder.getI64IntegerAttr(*constantOf(parts)));
       lowering.subCore = builder.create<arith::RemUIOp>(loc, id, parts);
       id = builder.create<arith::DivUIOp>(loc, id, parts);
     } else {

@@ -305,8 +305,10 @@ def TileSplitCores : Pass<"tile-split-cores", "::mlir::func::FuncOp"> {
   let description = [{
     Needs: tile-place-buffers.
     Guarantees: every op that touches memory carries `tile.core`; a copy between a cube place and UB is two copies through a
-    `workspace` tile between acquire, publish, wait and release. Refused: a scalar out of a vector tile that steers the cube,
-    and a tensor written by one kind of core and touched by the other.
+    `workspace` tile between acquire, publish, wait and release. A tensor that copies of one
+    kind of core write and copies of the other read behind them, in one block, gets a channel without data around the writes and
+    the reads. Refused: other tensors that one kind of core writes and the other touches, and a scalar out of a vector tile that
+    steers the cube.
 
     Example: test/passes/tile-split-cores.mlir.
   }];

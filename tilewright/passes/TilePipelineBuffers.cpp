@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tilewright/passes/Orders.h"
 #include "tilewright/passes/TileUtils.h"
 
 namespace tilewright::passes {
@@ -57,7 +58,7 @@ struct TilePipelineBuffersPass : passes::impl::TilePipelineBuffersBase<TilePipel
         return; // the author's flags know of one slot
       launch.walk([&](AllocOp alloc) {
         Scope scope = scopeOf(alloc);
-        if (scope == Scope::Workspace)
+        if (scope == Scope::Workspace && !isOrder(alloc))
           alloc.setSlots(channelSlots(alloc));
         if (scope == Scope::L1 || scope == Scope::UB || scope == Scope::L0C)
           rotate(alloc, scope);

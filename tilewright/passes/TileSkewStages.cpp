@@ -2,6 +2,7 @@
 //
 // tile-skew-stages: let cube and vector cores work on different turns of a loop.
 
+#include "tilewright/passes/Orders.h"
 #include "tilewright/passes/TileUtils.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -100,6 +101,9 @@ bool Skewer::addItem(Operation &op) {
   Item item;
   item.op = &op;
   WalkResult result = op.walk([&](Operation *inner) {
+    // What a tensor hands over has one place, so that nothing may run ahead.
+    if (isa<AcquireOp, PublishOp, WaitOp, ReleaseOp>(inner) && isOrder(inner->getOperand(0)))
+      return WalkResult::interrupt();
     if (isa<AcquireOp, PublishOp>(inner)) {
       item.writesTo.insert(inner->getOperand(0));
     } else if (isa<WaitOp, ReleaseOp>(inner)) {

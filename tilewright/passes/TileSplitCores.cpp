@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "tilewright/passes/Ranges.h"
+#include "tilewright/passes/Orders.h"
 #include "tilewright/passes/TileUtils.h"
 #include "tilewright/tile/CoreOps.h"
 
@@ -34,18 +34,6 @@ Sides sidesOf(AccessInterface op) {
     sides.vector |= scopeOf(buffer) == Scope::UB;
   }
   return sides;
-}
-
-/// First and last element of a box in each dimension, where they are known.
-SmallVector<std::optional<Bounds>> reachOf(const Box &box) {
-  SmallVector<std::optional<Bounds>> reach;
-  for (auto [dim, offset] : llvm::enumerate(box.offsets)) {
-    std::optional<Bounds> start = rangeOf(offset);
-    std::optional<Bounds> size = box.sizes.empty() ? Bounds{1, 1} : rangeOf(box.sizes[dim]);
-    reach.push_back(start && size ? std::optional(Bounds{start->low, start->high + size->high - 1})
-                                  : std::nullopt);
-  }
-  return reach;
 }
 
 /// Scalars that only the vector core knows: read from its tiles or from a tensor that it writes,
@@ -129,7 +117,12 @@ public:
     result = launch.walk([&](Operation *op) {
       return failed(label(op)) ? WalkResult::interrupt() : WalkResult::advance();
     });
-    return failure(result.wasInterrupted() || failed(checkScalars()) || failed(checkGlobals()));
+    if (result.wasInterrupted())
+      return failure();
+    // The author's signals order what he divides.
+    if (!isDividedByHand(launch) && failed(orderGlobals(launch)))
+      return failure();
+    return checkScalars();
   }
 
 private:
@@ -138,7 +131,6 @@ private:
   LogicalResult label(Operation *op);
   LogicalResult checkDivision(ArrayRef<CopyOp> handovers);
   LogicalResult checkScalars();
-  LogicalResult checkGlobals();
 
   LaunchOp launch;
   MLIRContext *context;
@@ -317,52 +309,6 @@ LogicalResult Splitter::checkScalars() {
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());
-}
-
-/// A tensor written by one kind of core and touched by the other has no order between the two, so
-/// the boxes must lie apart.
-LogicalResult Splitter::checkGlobals() {
-  if (isDividedByHand(launch)) // the author's signals do
-    return success();
-  struct Touch {
-    Operation *op;
-    bool writes;
-    SmallVector<std::optional<Bounds>> reach; ///< first and last element of each dimension
-  };
-  llvm::MapVector<Value, std::array<std::vector<Touch>, 2>> touches; // cube, vector
-  launch.walk([&](AccessInterface op) {
-    auto core = op->getAttrOfType<CoreAttr>(kCoreAttr);
-    for (unsigned box = 0; box < op.getNumBoxes(); ++box) {
-      Value buffer = op.getBox(box).buffer;
-      if (scopeOf(buffer) == Scope::Global && core.getValue() != Core::Both)
-        touches[buffer][core.getValue() == Core::AIC ? 0 : 1].push_back(
-            {op, writes(op.getAccessKind(box)), reachOf(op.getBox(box))});
-    }
-  });
-  auto areApart = [](const Touch &a, const Touch &b) {
-    return llvm::any_of(llvm::zip(a.reach, b.reach), [](auto both) {
-      auto [one, other] = both;
-      return one && other && (one->high < other->low || other->high < one->low);
-    });
-  };
-  for (auto &[buffer, sides] : touches)
-    for (unsigned side : {0u, 1u})
-      for (const Touch &writer : sides[side]) {
-        if (!writer.writes)
-          continue;
-        for (const Touch &user : sides[1 - side]) {
-          if (areApart(writer, user))
-            continue;
-          InFlightDiagnostic error =
-              user.op->emitError("E0703: '")
-              << nameOf(buffer) << "' is touched by the " << (side ? "cube" : "vector")
-              << " core here and written by the other core; write the result to another tensor or "
-                 "split the kernel in two launches";
-          error.attachNote(writer.op->getLoc()) << "written here";
-          return error;
-        }
-      }
-  return success();
 }
 
 struct TileSplitCoresPass : passes::impl::TileSplitCoresBase<TileSplitCoresPass> {

@@ -5,6 +5,7 @@
 
 #include "tilewright/passes/Checkers.h"
 #include "tilewright/passes/ConcreteRun.h"
+#include "tilewright/passes/Orders.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -77,6 +78,7 @@ private:
     Operation *op;
     RunBox box;
     bool isWrite;
+    SmallVector<Value> within; ///< channels whose ends on its side stand around it
   };
   llvm::DenseMap<Value, std::array<std::vector<Touch>, 2>> touches; ///< of global tensors, by side
 };
@@ -118,7 +120,7 @@ LogicalResult Exchange::visitEnd(Operation *op, Value buffer, Core core) {
 }
 
 /// Tiles are touched by the core that holds them, slots of channels between their ends, and tensors
-/// that one kind of core writes by no other.
+/// that one kind of core writes by no other, but in the ends of a channel without data.
 LogicalResult Exchange::visitAccess(AccessInterface access) {
   Operation *op = access.getOperation();
   std::optional<Core> core = labelOf(op);
@@ -158,20 +160,29 @@ LogicalResult Exchange::checkGlobal(Operation *op, const RunBox &box, bool isWri
         return false;
     return true;
   };
+  SmallVector<Value> within;
+  for (auto &[buffer, channel] : channels)
+    if ((channel.acquired && channel.writer == core) || (channel.waited && channel.reader == core))
+      within.push_back(buffer);
+  auto isOrdered = [&](const Touch &touch) {
+    return llvm::any_of(within, [&](Value channel) {
+      return isOrder(channel) && llvm::is_contained(touch.within, channel);
+    });
+  };
+  std::vector<Touch> &mine = sides[sideOf(core)];
   for (const Touch &touch : sides[1 - sideOf(core)])
-    if ((isWrite || touch.isWrite) && meet(touch.box)) {
+    if ((isWrite || touch.isWrite) && meet(touch.box) && !isOrdered(touch)) {
       InFlightDiagnostic error = op->emitError("E0799: '")
                                  << nameOf(box.buffer)
                                  << "' goes from one kind of core to the other without a channel";
       error.attachNote(touch.op->getLoc()) << "the other core touches it here";
       return error;
     }
-  std::vector<Touch> &mine = sides[sideOf(core)];
   bool isKnown = llvm::any_of(mine, [&](const Touch &touch) {
     return touch.op == op && touch.isWrite == isWrite && touch.box.offsets == box.offsets;
   });
   if (!isKnown && mine.size() < 64) // a few tell: what a turn does, others do
-    mine.push_back({op, box, isWrite});
+    mine.push_back({op, box, isWrite, within});
   return success();
 }
 

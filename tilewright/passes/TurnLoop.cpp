@@ -3,6 +3,7 @@
 // Which loops are an online softmax around products, and what runs along the columns of a turn.
 
 #include "tilewright/passes/TurnLoop.h"
+#include "tilewright/passes/Orders.h"
 
 using namespace mlir;
 using namespace tilewright;
@@ -26,6 +27,8 @@ std::string TurnLoop::collect() {
   for (Operation &op : loop.getBody()->without_terminator()) {
     if (isPure(&op))
       continue;
+    if (isa<AcquireOp, PublishOp, WaitOp, ReleaseOp>(op) && isOrder(op.getOperand(0)))
+      return "a turn hands a tensor in global memory from one kind of core to the other";
     if (!isa<AccessInterface, AcquireOp, PublishOp, WaitOp, ReleaseOp>(op) ||
         isa<tile::LoadOp, tile::StoreOp, AtomicOp, PrintOp, GatherOp, ScanOp>(op))
       return "a turn holds a statement that is neither a copy, a product, element-wise nor a "

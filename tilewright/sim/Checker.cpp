@@ -36,14 +36,20 @@ std::string regionText(const Program &program, const GmSpace &space, size_t regi
   return names;
 }
 
-/// Two blocks that touch the same bytes of GM; `first` is the write where only one writes.
+/// Two blocks, or two cores that share one, that touch the same bytes of GM; `first` is the write
+/// where only one writes.
 Finding betweenBlocks(const Program &program, FindingKind kind, int32_t first, int32_t second,
-                      const std::string &place, int64_t block) {
-  std::string edge = "an atomic, or parts that do not overlap";
+                      const std::string &place, int64_t block, int64_t otherBlock) {
+  const int64_t cores = coresPerBlock(program);
+  const bool isOne = block / cores == otherBlock / cores;
+  std::string edge = isOne ? "T.subblock_barrier, an atomic, or parts that do not overlap"
+                           : "an atomic, or parts that do not overlap";
   return {.kind = kind,
-          .message = "race on " + place + " between different blocks (" +
+          .message = "race on " + place + " between " +
+                     (isOne ? "the vector cores of one block (" : "different blocks (") +
                      locationText(program, first) + " and " + locationText(program, second) +
-                     "): blocks have no order; needs " + edge,
+                     (isOne ? "): they have no order; needs " : "): blocks have no order; needs ") +
+                     edge,
           .location = second,
           .otherLocation = first,
           .block = block,
@@ -249,7 +255,7 @@ void Checker::inGm(int lane, uint32_t tick, const Prepared &prepared, unsigned o
                                            : FindingKind::WriteAfterRead;
         if (!isWorkspace && entry.block != block && entry.block >= 0 && block >= 0)
           findings.add(betweenBlocks(program, kind, entry.location, prepared.source->location,
-                                     place(), block));
+                                     place(), block, entry.block));
         else if (entry.lane != lane && !HappensBefore::isOrdered(clock, entry.lane, entry.tick))
           race(kind, entry.lane, entry.tick, lane, prepared, place(), block);
       }
@@ -397,8 +403,8 @@ void tilewright::sim::checkAcrossGroups(const Program &program, const GmSpace &s
               continue;
             FindingKind kind =
                 other.isWrite ? FindingKind::WriteAfterWrite : FindingKind::ReadAfterWrite;
-            findings.add(
-                betweenBlocks(program, kind, write.location, other.location, place, other.block));
+            findings.add(betweenBlocks(program, kind, write.location, other.location, place,
+                                       other.block, write.block));
           }
         }
       }

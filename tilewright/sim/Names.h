@@ -26,4 +26,8 @@ const char *codeOf(FindingKind kind);
 /// "matmul.py:12", or "line unknown" where the program has no location.
 std::string locationText(const Program &program, int32_t location);
 
+/// How many vector cores share a block of a launch without cube work; each has a number of its own
+/// in BeginBlock.
+int64_t coresPerBlock(const Program &program);
+
 } // namespace tilewright::sim

@@ -73,7 +73,7 @@ std::string insnText(const Program &program, const Insn &insn) {
   case Opcode::Halt:
     return text;
   case Opcode::BeginBlock:
-    return text + " " + reg(insn.a);
+    return text + " " + reg(insn.a) + (insn.imm > 1 ? " of " + std::to_string(insn.imm) : "");
   case Opcode::Issue:
     return text + " #" + std::to_string(insn.imm);
   case Opcode::SetFlag:
@@ -269,6 +269,13 @@ const char *tilewright::sim::codeOf(FindingKind kind) {
                                       "E0901", "E0927", "E0902", "E0928", "E0903", "E0904"};
   static_assert(std::size(table) == size_t(FindingKind::Watchdog) + 1);
   return spell(table, kind);
+}
+
+int64_t tilewright::sim::coresPerBlock(const Program &program) {
+  for (const Insn &insn : program.aiv.code)
+    if (insn.op == Opcode::BeginBlock)
+      return std::max<int64_t>(insn.imm, 1);
+  return 1;
 }
 
 std::string tilewright::sim::locationText(const Program &program, int32_t location) {

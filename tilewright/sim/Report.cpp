@@ -152,11 +152,13 @@ LaunchReport tilewright::sim::launchReport(const Program &program, const RunResu
 
 void tilewright::sim::addLaunch(Report &report, const Program &program, const RunResult &result,
                                 bool isTimed) {
+  const int64_t cores = coresPerBlock(program);
   for (const Finding &finding : result.findings)
     report.findings.push_back(
         {nameOf(finding.kind), codeOf(finding.kind), toolOf(finding.kind), finding.message,
          finding.memory, finding.edge, placeOf(program, finding.location),
-         placeOf(program, finding.otherLocation), finding.block, finding.count});
+         placeOf(program, finding.otherLocation),
+         finding.block < 0 ? finding.block : finding.block / cores, finding.count});
   report.printed += result.printed;
   report.instructions += result.issued;
   if (!result.ok) {

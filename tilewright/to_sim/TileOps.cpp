@@ -2,6 +2,7 @@
 //
 // Tile instructions, flags and scalar accesses.
 
+#include "tilewright/npu/Blocks.h"
 #include "tilewright/to_sim/Translator.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -630,6 +631,8 @@ bool Translator::tile(Operation *op, LogicalResult &result) {
                  sim::Insn insn;
                  insn.op = Opcode::BeginBlock;
                  insn.a = code.regOf(get(op.getId()));
+                 if (auto cores = op->getAttrOfType<IntegerAttr>(npu::kCoresPerBlockAttr))
+                   insn.imm = cores.getInt();
                  return emit(insn);
                })
                .Case([&](npu::LoadOp op) {

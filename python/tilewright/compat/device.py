@@ -144,15 +144,15 @@ def _dtypes(values: Any, found: list[torch.dtype]) -> list[torch.dtype]:
 
 
 def _in_float32(func: Any, args: Any, kwargs: Any) -> Any:
-    """Runs a product of half precision in float32; the result is rounded once."""
+    """Runs a product of half precision in float32; the result is rounded once.
+
+    Operands of different types give the first one's, as on the device.
+    """
     types_ = _dtypes([*args, *kwargs.values()], [])
     halves = [t for t in types_ if t in _HALF]
     if not halves or "out" in kwargs or func is Tensor.addmm_:
         return func(*args, **kwargs)
-    floats = {t for t in types_ if t.is_floating_point}
-    result_type = halves[0] if len(floats) == 1 else torch.float32
-    if func is _functional.batch_norm:
-        result_type = args[0].dtype
+    result_type = next(t for t in types_ if t.is_floating_point)
     args = tuple(_convert(a, _HALF, torch.float32) for a in args)
     kwargs = {k: _convert(v, _HALF, torch.float32) for k, v in kwargs.items()}
     result = func(*args, **kwargs)

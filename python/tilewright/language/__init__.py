@@ -120,6 +120,7 @@ from .tile_ops import (
     atomic_add,
     atomic_addx2,
     atomic_addx4,
+    atomic_load,
     atomic_max,
     atomic_min,
     clear,

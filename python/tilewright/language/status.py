@@ -13,7 +13,6 @@ GPU_ONLY = "GPU-only"
 #: Names with a meaning on the NPU that are still to come, and what to use until then.
 LATER: dict[str, str] = {
     "atomic_or": "use T.atomic_add, T.atomic_max or T.atomic_min",
-    "atomic_load": "copy the tensor into a tile",
     "atomic_store": "copy a tile into the tensor",
     "rng_init": "pass random numbers in a tensor",
     "rng_rand": "pass random numbers in a tensor",
@@ -36,6 +35,32 @@ LATER: dict[str, str] = {
     "comm_reducer": "use T.reduce_sum and its relatives on a tile",
     "SimdVF": "use T.Parallel",
     "SimtVF": "use T.Parallel",
+    "clz": "compute it with shifts and T.if_then_else",
+    "popcount": "compute it with shifts and masks",
+    "float4_e2m1_unpacked": "use T.float4_e2m1fn, two elements to a byte",
+    "dtypes._TORCH_DTYPE_TO_STR": "an inner table of TileLang: use T.dtype",
+}
+
+#: Names of the package that are still to come or will not, by what they begin with: why, or what
+#: does the same here.
+HOST_LATER: dict[str, str] = {
+    **dict.fromkeys(
+        (
+            *("L2Wrap", "_infer_recurrent", "compiled_l2wrap", "fused_post_norm_tokenshift"),
+            *("norm", "prepare", "readout", "tmix_wkv7_recurrent", "tokenshift", "vres"),
+        ),
+        "a name of another package that calls itself tilelang",
+    ),
+    "ascend.language": "instructions on vector registers: use T.Parallel",
+    "contrib.cc": "foreign code cannot run on the simulated NPU",
+    "env.CUDA_HOME": "there is no CUDA here",
+    "jit.adapter": "inner parts of TVM's run time: call the kernel",
+    "layout.make_wgmma": "a layout of GPU tensor cores: leave it out",
+    "tileop.base": "inner parts of TileLang: see docs/guides/custom-operators.md",
+    "tools.Analyzer": "use `tilewright explain`",
+    "tools.plot_layout": "draws layouts of GPU threads",
+    "tvm.": "TVM is not here; what kernels and tests use of it is in tilelang.tvm.tir",
+    "utils.device": "asks for GPUs: use tilelang.utils.NPUUtils",
 }
 
 #: Names of Triton and NumPy, and what does the same here.

@@ -424,6 +424,11 @@ def atomic_min(
     return _atomic("min", dst, value, memory_order, size, return_prev)
 
 
+def atomic_load(src: Any, memory_order: Any = None) -> Any:
+    """The value of an element, in order with the atomics of other blocks on it."""
+    return _atomic("sum", src, 0, memory_order, None, True)
+
+
 # -- debugging ------------------------------------------------------------------------------------
 
 
