@@ -21,6 +21,10 @@
 // REDEFINE: %{args} = --set 3=32
 // RUN: %{same}
 
+// REDEFINE: %{name} = part_that_was_written
+// REDEFINE: %{args} = --set 2=21
+// RUN: %{same}
+
 // REDEFINE: %{name} = unwritten_operand
 // REDEFINE: %{args} =
 // RUN: %{same}
@@ -56,6 +60,7 @@
 #shared = #tile.scope<shared>
 #fragment = #tile.scope<fragment>
 #local = #tile.scope<local>
+#ub = #tile.scope<ub>
 
 // A part of run-time size does not cover the operand.
 // CHECK-LABEL: func.func @partly_written_read_whole(
@@ -279,6 +284,33 @@ func.func @variable_read_before_written(%A: memref<24xf32> {tile.name = "A"},
     }
     %sum = tile.load %x[] : memref<f32, #local> -> f32
     tile.store %sum, %C[%bx] : f32, memref<2xf32>
+  }
+  return
+}
+
+// A part of a tile that only what was written there is read of needs no zeros, also in loops; what is read beside it does.
+// CHECK-LABEL: func.func @part_that_was_written(
+// CHECK-NOT: tile.fill
+// CHECK: scf.for
+// CHECK: return
+func.func @part_that_was_written(%A: memref<32x16xf32> {tile.name = "A"},
+                                 %C: memref<32x16xf32> {tile.name = "C", tile.output}, %n: index {tile.name = "n"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c16 = arith.constant 16 : index
+  tile.launch (%bx) in (%c1) {
+    %x = tile.alloc "x" : memref<16x16xf32, #ub>
+    %y = tile.alloc "y" : memref<16x16xf32, #ub>
+    scf.for %t = %c0 to %c2 step %c1 {
+      %at = arith.muli %t, %c16 : index
+      %rest = arith.subi %n, %at : index
+      %some = arith.minsi %rest, %c16 : index
+      %rows = arith.maxsi %some, %c0 : index
+      tile.copy(%x[%c0, %c0] [%rows, %c16] : memref<16x16xf32, #ub>, %A[%at, %c0] [%rows, %c16] : memref<32x16xf32>)
+      tile.elementwise <neg> (%y[%c0, %c0] [%rows, %c16] : memref<16x16xf32, #ub>, %x[%c0, %c0] [%rows, %c16] : memref<16x16xf32, #ub>)
+      tile.copy(%C[%at, %c0] [%rows, %c16] : memref<32x16xf32>, %y[%c0, %c0] [%rows, %c16] : memref<16x16xf32, #ub>)
+    }
   }
   return
 }

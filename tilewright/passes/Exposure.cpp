@@ -32,12 +32,26 @@ private:
   llvm::DenseMap<Block *, SmallVector<Operation *>> inBlock;
 };
 
-Summary summarize(Block &block, Value tile, const Holders &holders);
+/// True for boxes of one buffer at the same place with the same sizes.
+bool isSameBox(const Box &a, const Box &b) {
+  auto areSame = [](ValueRange left, ValueRange right) {
+    return left.size() == right.size() && llvm::all_of_zip(left, right, [](Value x, Value y) {
+             return x == y || (constantOf(x) && constantOf(x) == constantOf(y));
+           });
+  };
+  return a.buffer == b.buffer && areSame(a.offsets, b.offsets) && areSame(a.sizes, b.sizes);
+}
 
-Summary summarize(Operation &op, Value tile, const Holders &holders) {
+/// `written`: boxes that were written before, in this block or around it.
+Summary summarize(Block &block, Value tile, const Holders &holders, SmallVector<Box> written);
+
+Summary summarize(Operation &op, Value tile, const Holders &holders, ArrayRef<Box> written) {
+  auto inner = [&](Block &block) {
+    return summarize(block, tile, holders, SmallVector<Box>(written));
+  };
   if (auto branch = dyn_cast<scf::IfOp>(op)) {
-    Summary yes = summarize(*branch.thenBlock(), tile, holders);
-    Summary no = branch.elseBlock() ? summarize(*branch.elseBlock(), tile, holders) : Summary();
+    Summary yes = inner(*branch.thenBlock());
+    Summary no = branch.elseBlock() ? inner(*branch.elseBlock()) : Summary();
     return {yes.exposed || no.exposed, yes.kills && no.kills};
   }
   Summary result;
@@ -45,9 +59,9 @@ Summary summarize(Operation &op, Value tile, const Holders &holders) {
     bool surely = isa<scf::ForOp>(op) && runsAtLeastOnce(cast<scf::ForOp>(op));
     for (Region &region : op.getRegions())
       for (Block &block : region) {
-        Summary inner = summarize(block, tile, holders);
-        result.exposed |= inner.exposed;
-        result.kills |= inner.kills && surely;
+        Summary found = inner(block);
+        result.exposed |= found.exposed;
+        result.kills |= found.kills && surely;
       }
     return result;
   }
@@ -57,19 +71,25 @@ Summary summarize(Operation &op, Value tile, const Holders &holders) {
   for (unsigned box = 0; box < access.getNumBoxes(); ++box) {
     if (access.getBox(box).buffer != tile)
       continue;
-    result.exposed |= reads(access.getAccessKind(box));
+    result.exposed |= reads(access.getAccessKind(box)) && llvm::none_of(written, [&](const Box &b) {
+                        return isSameBox(b, access.getBox(box));
+                      });
     result.kills |=
         access.getAccessKind(box) == AccessKind::Write && coversBuffer(access.getBox(box));
   }
   return result;
 }
 
-Summary summarize(Block &block, Value tile, const Holders &holders) {
+Summary summarize(Block &block, Value tile, const Holders &holders, SmallVector<Box> written) {
   Summary result;
   for (Operation *op : holders.of(block)) {
-    Summary next = summarize(*op, tile, holders);
+    Summary next = summarize(*op, tile, holders, written);
     result.exposed |= next.exposed && !result.kills;
     result.kills |= next.kills;
+    if (auto access = dyn_cast<AccessInterface>(op); access && !result.kills)
+      for (unsigned box = 0; box < access.getNumBoxes(); ++box)
+        if (access.getBox(box).buffer == tile && access.getAccessKind(box) == AccessKind::Write)
+          written.push_back(access.getBox(box));
   }
   return result;
 }
@@ -77,10 +97,11 @@ Summary summarize(Block &block, Value tile, const Holders &holders) {
 } // namespace
 
 Summary passes::summarize(Block &block, Value tile) {
-  return ::summarize(block, tile, Holders(tile));
+  return ::summarize(block, tile, Holders(tile), {});
 }
 
 SmallVector<Summary> passes::summarize(ArrayRef<Operation *> ops, Value tile) {
   Holders holders(tile);
-  return llvm::map_to_vector(ops, [&](Operation *op) { return ::summarize(*op, tile, holders); });
+  return llvm::map_to_vector(ops,
+                             [&](Operation *op) { return ::summarize(*op, tile, holders, {}); });
 }
