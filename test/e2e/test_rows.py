@@ -338,3 +338,32 @@ def test_one_array_for_two_tensors(is_one):
     a, c = np.zeros(64, np.float32), np.zeros(64, np.float32)
     counted(a, a if is_one else c, N=64)
     assert (a == (4 if is_one else 0)).all() and (c == (0 if is_one else 1)).all()
+
+
+@tilelang.jit
+def branches_that_no_lane_takes(X, limit):
+    """The places of the branches lie in front of the tile."""
+    X: T.Tensor((24, 24), "float32")
+    limit: T.int32
+    Y = T.empty((24, 24), "float32")
+    with T.Kernel(1, threads=128) as _:
+        x = T.alloc_shared((24, 24), "float32")
+        T.copy(X, x)
+        for i, j in T.Parallel(24, 2):
+            if j >= 2 and i == limit:
+                x[i, j] = x[i, j - 2]
+            if i == limit and j > 3:
+                x[i, j] = x[i, j - 4]
+            if j < 2 or i == limit:
+                x[i, j] = x[i, j] + 1.0
+        T.copy(x, Y)
+    return Y
+
+
+def test_branches_that_no_lane_takes_need_no_place() -> None:
+    def reference(X: np.ndarray, limit: int) -> np.ndarray:
+        Y = X.copy()
+        Y[:, :2] += np.float32(1)
+        return Y
+
+    check(branches_that_no_lane_takes, [randn((24, 24), dtype=np.float32, seed=5), 3], reference)

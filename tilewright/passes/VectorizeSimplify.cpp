@@ -338,6 +338,25 @@ std::optional<bool> decided(arith::CmpIOp op) {
   }
 }
 
+/// A branch that is always taken, or never, whose boxes need not even exist.
+void takeBranch(scf::IfOp op, bool isTrue) {
+  Region &taken = isTrue ? op.getThenRegion() : op.getElseRegion();
+  if (!taken.empty()) {
+    Block &block = taken.front();
+    op.replaceAllUsesWith(block.getTerminator()->getOperands());
+    op->getBlock()->getOperations().splice(op->getIterator(), block.getOperations(), block.begin(),
+                                           std::prev(block.end()));
+  }
+  op.erase();
+}
+
+/// A choice between two equal constants.
+bool hasOneChoice(Operation *op) {
+  auto select = dyn_cast<arith::SelectOp>(op);
+  std::optional<int64_t> chosen = select ? tile::constantOf(select.getTrueValue()) : std::nullopt;
+  return chosen && chosen == tile::constantOf(select.getFalseValue());
+}
+
 /// Conditions that always hold, or never: of edges that no block meets.
 void foldDecided(tile::ParallelOp root) {
   SmallVector<Operation *> work;
@@ -348,10 +367,13 @@ void foldDecided(tile::ParallelOp root) {
   for (Operation *op : work) {
     OpBuilder builder(op);
     SmallVector<Value> folded;
+    if (op->hasTrait<OpTrait::IsCommutative>() && tile::constantOf(op->getOperand(0)))
+      op->setOperands({op->getOperand(1), op->getOperand(0)}); // folds look for one on the right
     if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
-      bool isForValue = llvm::none_of(op->getUsers(), llvm::IsaPred<scf::IfOp>);
-      if (auto known = isForValue ? decided(compare) : std::nullopt)
+      if (std::optional<bool> known = decided(compare))
         folded.push_back(builder.create<arith::ConstantIntOp>(op->getLoc(), *known, 1));
+    } else if (hasOneChoice(op)) {
+      folded.push_back(op->getOperand(1));
     } else if (failed(builder.tryFold(op, folded))) {
       continue;
     }
@@ -360,6 +382,11 @@ void foldDecided(tile::ParallelOp root) {
     op->getResult(0).replaceAllUsesWith(folded.front());
     op->erase();
   }
+  SmallVector<scf::IfOp> branches;
+  root.walk([&](scf::IfOp op) { branches.push_back(op); }); // inner ones first
+  for (scf::IfOp op : branches)
+    if (std::optional<int64_t> condition = tile::constantOf(op.getCondition()))
+      takeBranch(op, *condition != 0);
 }
 
 } // namespace
