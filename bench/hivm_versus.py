@@ -8,7 +8,8 @@ published compiler with several settings; what it hands on is read back, run on 
 and checked. Of the settings the fastest one counts that gives the right result without findings.
 Plans whose only findings are events that are set again before their wait are listed apart: they are
 right if an event counts how often it was set, and wrong if it is one bit. Both sides have the same
-tiles and the same division between the cores.
+tiles and the same division between the cores. Programs of level 0 are no schedule of ours and do
+not count.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from typing import Any
 import numpy as np
 from hivm_readback import Reader, bytes_at, copied, watch_tests
 
+from tilewright.env import compile_settings
 from tilewright.hivm import bisheng, launches, readback
+from tilewright.report import session
 
 #: Settings of the pipeline, by what is tried: slots, and the two solvers of its flags.
 SETTINGS = {
@@ -87,6 +90,12 @@ class Versus(Reader):
         super().__init__(folder, direct=False, quick=quick, every=every)
         self.least = least
         self.rows: list[Row] = []
+
+    def compiled(self, kernel: Any) -> None:
+        """Hears of a kernel when it is compiled: what has the plain form of all stages is left
+        out."""
+        if compile_settings().opt_level == 0:
+            self.seen.add(kernel.core.text("npu"))
 
     def compare(self, kernel: Any, given: list[Any], chip: str) -> str:
         keep: list[Any] = []
@@ -189,6 +198,7 @@ def main() -> int:
         if versus.package is None:
             print(f"the package {bisheng.PACKAGE} is not installed")
             return 1
+        session.compiled.append(versus.compiled)
         watch_tests(versus, options.k)
     return table(versus)
 

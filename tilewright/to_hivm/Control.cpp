@@ -85,7 +85,8 @@ LogicalResult Emitter::op(Operation *op) {
     return scalarAccess(op);
   if (isa<npu::ScalarAtomicOp>(op))
     return refuse(op, "an atomic that gives what was there before (return_prev)");
-  if (isa<npu::LoadOp, npu::StoreOp, npu::AtomicOp, npu::FillL1Op, npu::MmadOp, npu::FixpipeOp>(op))
+  if (isa<npu::LoadOp, npu::StoreOp, npu::AtomicOp, npu::FillL1Op, npu::LoadL0Op, npu::MmadOp,
+          npu::FixpipeOp>(op))
     return move(op);
   if (auto print = dyn_cast<npu::PrintOp>(op))
     return this->print(print);

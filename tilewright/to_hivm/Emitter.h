@@ -110,6 +110,7 @@ private:
   LogicalResult store(Operation *op, llvm::StringRef atomic);
   LogicalResult fillL1(npu::FillL1Op op);
   LogicalResult mmad(npu::MmadOp op);
+  mlir::FailureOr<Box> inL1(npu::MmadOp product, const Box &box);
   LogicalResult fixpipe(npu::FixpipeOp op);
   LogicalResult sync(Operation *op);
   LogicalResult endBlock(Operation *op);

@@ -53,6 +53,10 @@ LogicalResult Emitter::move(Operation *op) {
         }
       })
       .Case([&](npu::FillL1Op op) { return fillL1(op); })
+      .Case([&](npu::LoadL0Op op) {
+        bool isMade = !frame.hasFlags(); // by the product that reads it, see inL1
+        return isMade ? success() : refuse(op, "'" + op->getName().getStringRef() + "'");
+      })
       .Case([&](npu::MmadOp op) { return mmad(op); })
       .Case([&](npu::FixpipeOp op) { return fixpipe(op); });
 }
@@ -107,11 +111,49 @@ LogicalResult Emitter::fillL1(npu::FillL1Op op) {
   return tile;
 }
 
+static bool isSame(ValueRange first, ValueRange second) {
+  return llvm::equal(first, second, [](Value a, Value b) {
+    std::optional<int64_t> known = constantOf(a);
+    return a == b || (known && known == constantOf(b));
+  });
+}
+
+/// What an operand of a product in L0 was loaded from: products load L0 by themselves. Fails where
+/// L1 may hold something else by now.
+FailureOr<Box> Emitter::inL1(npu::MmadOp product, const Box &box) {
+  if (npu::spaceOf(box.buffer) == npu::Space::L1)
+    return box;
+  llvm::SmallPtrSet<Value, 4> changed;
+  for (Operation *op = product->getPrevNode(); op; op = op->getPrevNode()) {
+    auto load = dyn_cast<npu::LoadL0Op>(op);
+    if (load && load.getBox(0).buffer == box.buffer) {
+      Box place = load.getBox(0), source = load.getBox(1);
+      if (!isSame(place.offsets, box.offsets) || !isSame(place.sizes, box.sizes) ||
+          changed.contains(source.buffer))
+        break;
+      return source;
+    }
+    op->walk([&](Operation *inner) {
+      if (auto advance = dyn_cast<npu::AdvanceOp>(inner))
+        changed.insert(advance.getBuffer());
+      auto access = dyn_cast<AccessInterface>(inner);
+      for (unsigned index = 0; access && index < access.getNumBoxes(); ++index)
+        if (writes(access.getAccessKind(index)))
+          changed.insert(access.getBox(index).buffer);
+    });
+  }
+  return refuse(product, "a product of tiles in L0 that were not loaded just before");
+}
+
 LogicalResult Emitter::mmad(npu::MmadOp op) {
   for (unsigned box : {0u, 1u, 2u})
     if (!isMatrix(op.getBox(box)))
       return refuse(op, "a product of more than matrices");
-  Box c = op.getBox(0), a = op.getBox(1), b = op.getBox(2);
+  Box c = op.getBox(0);
+  FailureOr<Box> givenA = inL1(op, op.getBox(1)), givenB = inL1(op, op.getBox(2));
+  if (failed(givenA) || failed(givenB))
+    return failure();
+  Box a = *givenA, b = *givenB;
   SmallVector<int> dimsC = matrixDims(c), dimsA = matrixDims(a);
   auto size = [&](const Box &box, int dim) {
     return dim < 0 ? constant(1) : asValue(fold(box.sizes[dim]));

@@ -202,6 +202,8 @@ LogicalResult Emitter::alloc(npu::AllocOp op) {
         loc, builder.getZeroAttr(signless(type.getElementType())));
     return success();
   }
+  if (npu::spaceOf(type) == npu::Space::L0A || npu::spaceOf(type) == npu::Space::L0B)
+    return success(); // products load it by themselves
   bool isSunk = builder.getInsertionBlock() != &target.front();
   if (isSunk && op.getSlots() > 1) { // the other compiler makes the slots
     Value memref = buffers[buffer] = memory(type, type.getShape(), 1, std::nullopt);
