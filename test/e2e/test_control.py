@@ -560,3 +560,27 @@ def test_rows_read_back_from_global():
 
     inputs = [randn((32, 16), seed=1), randn((16, 48), seed=2), randn((33, 48), np.float32, 3)]
     check(through_global, inputs, reference, rtol=1e-3, atol=1e-3, M=32, N=48, K=16)
+
+
+@tilelang.jit
+def never(A, last):
+    A: T.Tensor((8, 8), T.float32)
+    C = T.empty((8, 8), T.float32)
+    with T.Kernel(1, threads=128):
+        a = T.alloc_shared((8, 8), T.float32)
+        T.copy(A, a)
+        for i, j in T.Parallel(8, 8):
+            if i >= last and j > 3:
+                a[i, j] = a[i, j] + 1
+        T.copy(a, C)
+    return C
+
+
+@pytest.mark.parametrize("last", [7, 8, 100])
+def test_boxes_of_conditions_that_never_hold(last):
+    def reference(a):
+        a = a.copy()
+        a[last:, 4:] += 1
+        return a
+
+    check(never, [randn((8, 8), np.float32)], reference, last=last)
