@@ -93,6 +93,9 @@ KERNELS: dict[str, Entry] = {
     "gemm_1024_128_256_64": Entry(one(GEMM, 1024, 1024, 1024, 128, 256, 64)),
     "attention_4096_128": Entry(one(workloads.attention, 1, 4096, 128, 128, 128)),
     "attention_4096_128_256": Entry(one(workloads.attention, 1, 4096, 128, 128, 256)),
+    "attention_2048_128_causal": Entry(
+        one(workloads.attention, 1, 2048, 128, 128, 128, causal=True)
+    ),
     "attention_10_4096_64": Entry(one(workloads.attention, 10, 4096, 64, 128, 128), is_cheap=False),
     "softmax_1024_1024_16": Entry(one(workloads.softmax, 1024, 1024, 16)),
     "softmax_4096_4096_4": Entry(one(workloads.softmax, 4096, 4096, 4)),

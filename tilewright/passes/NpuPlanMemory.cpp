@@ -449,14 +449,23 @@ private:
             << " of " << kib(memory.capacity) << " " << memory.name;
       return end;
     };
-    if (memory.reserved > 0) {
-      bool fitsApart = placeApart(tiles, memory, /*useBanks=*/false) <= memory.capacity;
-      int64_t end = placeWithin(tiles, memory, function, isShared);
-      if (end <= memory.limit() && !(fitsApart && moversShare(tiles, function)))
-        return placed(end);
-    }
+    const int64_t limit = memory.limit();
+    const int64_t roomy =
+        memory.reserved > 0 ? placeWithin(tiles, memory, function, isShared) : limit + 1;
+    const unsigned waits = waitsOfMovers(tiles, function);
+    if (roomy <= limit && waits == 0)
+      return placed(roomy);
+    SmallVector<int64_t> addresses;
+    for (const Tile &tile : tiles)
+      addresses.push_back(tile.address);
     memory.reserved = 0;
-    return placed(placeWithin(tiles, memory, function, isShared));
+    const int64_t end = placeWithin(tiles, memory, function, isShared);
+    if (roomy > limit || (end <= memory.capacity && waitsOfMovers(tiles, function) < waits))
+      return placed(end);
+    for (auto [tile, address] : llvm::zip(tiles, addresses))
+      tile.address = address;
+    isShared = true;
+    return placed(roomy);
   }
 
   int64_t placeWithin(MutableArrayRef<Tile> tiles, const Memory &memory, func::FuncOp function,
@@ -498,40 +507,58 @@ private:
     return least;
   }
 
-  /// Buffers that a mover touches.
-  static llvm::DenseSet<Value> movedIn(func::FuncOp function) {
-    llvm::DenseSet<Value> moved;
+  /// How a buffer is used.
+  struct Use {
+    bool isMoved = false; ///< a mover touches it
+    unsigned depth = 0;   ///< of the innermost loop
+  };
+
+  static llvm::DenseMap<Value, Use> usesIn(func::FuncOp function) {
+    llvm::DenseMap<Value, Use> uses;
     function.walk([&](AccessInterface access) {
+      unsigned depth = 0;
+      for (Operation *op = access->getParentOp(); op != function; op = op->getParentOp())
+        depth += isa<LoopLikeOpInterface>(op);
       auto pipes = dyn_cast<npu::PipeInterface>(access.getOperation());
-      for (unsigned i = 0; pipes && i < access.getNumBoxes(); ++i)
-        if (npu::Pipe pipe = pipes.getBoxPipe(i);
-            pipe == npu::Pipe::MTE2 || pipe == npu::Pipe::MTE3)
-          moved.insert(access.getBox(i).buffer);
+      for (unsigned i = 0; pipes && i < access.getNumBoxes(); ++i) {
+        npu::Pipe pipe = pipes.getBoxPipe(i);
+        Use &use = uses[access.getBox(i).buffer];
+        use.isMoved |= pipe == npu::Pipe::MTE2 || pipe == npu::Pipe::MTE3;
+        use.depth = std::max(use.depth, depth);
+      }
     });
-    return moved;
+    return uses;
   }
 
-  /// A tile that a mover touches lies where another one does: the mover has to wait for that.
-  static bool moversShare(MutableArrayRef<Tile> tiles, func::FuncOp function) {
-    llvm::DenseSet<Value> moved = movedIn(function);
-    return llvm::any_of(tiles, [&](Tile &tile) {
-      return moved.contains(tile.alloc.getResult()) && llvm::any_of(tiles, [&](Tile &other) {
-               return other.alloc != tile.alloc && other.address < tile.address + tile.bytes &&
-                      tile.address < other.address + other.bytes;
-             });
-    });
+  /// How often a mover waits in each turn of the innermost loops because its tile lies where
+  /// another one does.
+  static unsigned waitsOfMovers(MutableArrayRef<Tile> tiles, func::FuncOp function) {
+    llvm::DenseMap<Value, Use> uses = usesIn(function);
+    unsigned innermost = 0, waits = 0;
+    for (Tile &tile : tiles)
+      if (Use use = uses[tile.alloc.getResult()]; use.isMoved)
+        innermost = std::max(innermost, use.depth);
+    for (Tile &tile : tiles)
+      for (Tile &other : tiles) {
+        Use use = uses[tile.alloc.getResult()], second = uses[other.alloc.getResult()];
+        bool isShared = other.alloc != tile.alloc && other.address < tile.address + tile.bytes &&
+                        tile.address < other.address + other.bytes;
+        waits += isShared && use.isMoved && std::min(use.depth, second.depth) >= innermost;
+      }
+    return waits;
   }
 
   /// Takes tiles out of the sharing again for as long as all fit: each one that shares nothing is
   /// one that no other has to wait for. First those that the movers touch, which would tie the
-  /// movers to the vector unit; small ones before large ones.
+  /// movers to the vector unit, and of them those of inner loops; small ones before large ones.
   static void keepApart(MutableArrayRef<Tile> tiles, const Memory &memory, func::FuncOp function,
                         int64_t &peak) {
-    llvm::DenseSet<Value> moved = movedIn(function);
+    llvm::DenseMap<Value, Use> uses = usesIn(function);
     SmallVector<unsigned> order(tiles.size());
     std::iota(order.begin(), order.end(), 0u);
     auto key = [&](unsigned i) {
-      return std::tuple(!moved.contains(tiles[i].alloc.getResult()), tiles[i].bytes, i);
+      Use use = uses.lookup(tiles[i].alloc.getResult());
+      return std::tuple(!use.isMoved, -int(use.depth), tiles[i].bytes, i);
     };
     llvm::sort(order, [&](unsigned a, unsigned b) { return key(a) < key(b); });
     // Bounds the time for functions with very many tiles.
