@@ -3,7 +3,7 @@
 
     python bench/expert_mutation.py [KERNEL ...] [--seeds 8] [--every 1] [--verbose]
 
-Twenty correct kernels, written by hand or printed by `--emit expert`. Each statement that orders
+Correct kernels, written by hand or printed by `--emit expert`. Each statement that orders
 pipes or cores is deleted, moved before its predecessor, moved behind its successor, and given
 another number. A mutant is *reported* when it does not compile or a checked run finds something;
 else it runs out of program order for some seeds, and is *missed* when one of them deadlocks or
