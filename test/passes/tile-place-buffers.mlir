@@ -19,6 +19,9 @@
 // REDEFINE: %{name} = read_by_both
 // RUN: %{same}
 
+// REDEFINE: %{name} = stored_back
+// RUN: %{same}
+
 // REDEFINE: %{name} = converted_operand
 // RUN: %{same}
 
@@ -118,11 +121,10 @@ func.func @loaded_for_both(%A: memref<32x16xf16> {tile.name = "A"}, %B: memref<1
   return
 }
 
-// Loaded, multiplied, then changed by the vector unit: handed over before the product.
+// Loaded, multiplied, then changed by the vector unit: the cube loads it by itself.
 // CHECK-LABEL: func.func @read_by_both(
-// CHECK-NOT: %As.l1[{{.+}}%arg0
 // CHECK: tile.copy (%As[{{.+}}, %arg0[
-// CHECK: tile.copy (%As.l1[{{.+}}, %As[
+// CHECK: tile.copy (%As.l1[{{.+}}, %arg0[
 // CHECK: tile.gemm {{.+}}%As.l1[
 // CHECK: tile.elementwise <add> (%As[
 func.func @read_by_both(%A: memref<32x16xf16> {tile.name = "A"}, %B: memref<16x32xf16> {tile.name = "B"},
@@ -148,6 +150,39 @@ func.func @read_by_both(%A: memref<32x16xf16> {tile.name = "A"}, %B: memref<16x3
                             %As[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #shared>,
                             %As[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #shared>)
     tile.copy(%D[%c0, %c0] [%c32, %c16] : memref<32x16xf16>, %As[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #shared>)
+  }
+  return
+}
+
+// The same, but the vector unit stores to where it was loaded from: handed over.
+// CHECK-LABEL: func.func @stored_back(
+// CHECK-NOT: %As.l1[{{.+}}%arg0
+// CHECK: tile.copy (%As[{{.+}}, %arg0[
+// CHECK: tile.copy (%As.l1[{{.+}}, %As[
+// CHECK: tile.gemm {{.+}}%As.l1[
+// CHECK: tile.elementwise <add> (%As[
+func.func @stored_back(%A: memref<32x16xf16> {tile.name = "A", tile.output}, %B: memref<16x32xf16> {tile.name = "B"},
+                        %C: memref<32x32xf32> {tile.name = "C", tile.output}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant 0.0 : f32
+  tile.launch (%bx) in (%c1) {
+    %As = tile.alloc "As" : memref<32x16xf16, #shared>
+    %Bs = tile.alloc "Bs" : memref<16x32xf16, #shared>
+    %Cl = tile.alloc "Cl" : memref<32x32xf32, #fragment>
+    tile.copy(%As[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #shared>, %A[%c0, %c0] [%c32, %c16] : memref<32x16xf16>)
+    tile.copy(%Bs[%c0, %c0] [%c16, %c32] : memref<16x32xf16, #shared>, %B[%c0, %c0] [%c16, %c32] : memref<16x32xf16>)
+    tile.fill %zero : f32, (%Cl[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>)
+    tile.gemm(%Cl[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>,
+              %As[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #shared>,
+              %Bs[%c0, %c0] [%c16, %c32] : memref<16x32xf16, #shared>)
+    tile.copy(%C[%c0, %c0] [%c32, %c32] : memref<32x32xf32>, %Cl[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>)
+    tile.elementwise <add> (%As[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #shared>,
+                            %As[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #shared>,
+                            %As[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #shared>)
+    tile.copy(%A[%c0, %c0] [%c32, %c16] : memref<32x16xf16>, %As[%c0, %c0] [%c32, %c16] : memref<32x16xf16, #shared>)
   }
   return
 }
@@ -289,7 +324,7 @@ func.func @updated_after_use(%A: memref<32x16xf16> {tile.name = "A"}, %B: memref
 
 // Written in one branch, used in both.
 // CHECK-LABEL: func.func @written_in_one_branch(
-// CHECK: tile.copy (%As.l1[{{.+}}, %As[
+// CHECK: tile.copy (%As.l1[{{.+}}, %arg0[
 // CHECK: scf.if
 // CHECK: tile.elementwise <mul> (%As[
 // CHECK: tile.copy (%As.l1[{{.+}}, %As[

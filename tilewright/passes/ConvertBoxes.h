@@ -16,8 +16,7 @@ npu::Space spaceOf(tile::Scope scope);
 /// A workspace tile and the semaphores that guard it: `fullId`, and `fullId + 1` for free slots.
 struct Channel {
   int64_t fullId = 0, slots = 1;
-  /// Hand-overs that may be open at once; default: one per slot.
-  std::optional<int64_t> credits = std::nullopt;
+  int64_t credits = 0; ///< hand-overs that this channel lets be open at once
   Core writer = Core::AIC;
 
   /// The pipe that fills it.

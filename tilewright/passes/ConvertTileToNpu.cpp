@@ -110,6 +110,7 @@ private:
   void limitBlocks(Value total);
   Value heavyFirst(Value turn, Value total, Value cores, ArrayRef<Value> grid);
   void createBuffers();
+  void assignSemaphores();
   void primeChannels(bool prime);
   Value materialize(Value value);
   LogicalResult convert(Block &block);
@@ -198,7 +199,6 @@ void CoreProgram::createBuffers() {
     if (!channel || tile::isByCore(launch))
       return;
     Channel entry;
-    entry.fullId = 2 * lowering.channels.size();
     entry.slots = alloc.getSlots();
     for (Operation *user : alloc->getUsers()) {
       if (auto acquire = dyn_cast<tile::AcquireOp>(user))
@@ -206,20 +206,37 @@ void CoreProgram::createBuffers() {
     }
     lowering.channels[alloc] = entry;
   });
-  if (lowering.channels.size() <= kMaxChannels)
-    return;
-  // Too many for semaphores of their own: all of one direction share a pair. Versions are handed
-  // over in program order, so counts still match; the fewest slots of any bound them all.
-  std::optional<int64_t> slots[2];
+  assignSemaphores();
+}
+
+/// A pair of semaphores for each channel, or for those of one number, whose versions are handed
+/// over in turn: as many may be open as the fewest slots of any let each have. If that is too many,
+/// all of one direction share a pair. Versions are handed over in program order, so counts still
+/// match; the fewest slots of any bound them all.
+void CoreProgram::assignSemaphores() {
+  llvm::MapVector<int64_t, SmallVector<Channel *>> groups;
   for (auto &[alloc, channel] : lowering.channels) {
-    auto &fewest = slots[channel.writer == Core::AIC ? 0 : 1];
-    fewest = std::min(fewest.value_or(channel.slots), channel.slots);
+    auto number = alloc->getAttrOfType<IntegerAttr>(tile::kSemaphoreAttr);
+    groups[number ? number.getInt() : -1 - int64_t(groups.size())].push_back(&channel);
   }
-  for (auto &[alloc, channel] : lowering.channels) {
-    unsigned direction = channel.writer == Core::AIC ? 0 : 1;
-    channel.fullId = 2 * direction;
-    channel.credits = slots[direction].value_or(0);
-    slots[direction] = 0; // the first of a direction primes the pair
+  bool fits = groups.size() <= kMaxChannels;
+  if (!fits) {
+    groups.clear();
+    for (auto &[alloc, channel] : lowering.channels)
+      groups[channel.writer == Core::AIC ? 0 : 1].push_back(&channel);
+  }
+  int64_t fullId = 0;
+  for (auto &[number, group] : groups) {
+    int64_t slots = std::numeric_limits<int64_t>::max();
+    for (Channel *channel : group)
+      slots = std::min(slots, channel->slots);
+    if (fits && group.size() > 1)
+      slots = std::min<int64_t>(slots, kMaxCount / group.size()) * group.size();
+    for (Channel *channel : group) {
+      channel->fullId = fullId;
+      channel->credits = channel == group.front() ? slots : 0; // the first primes the pair
+    }
+    fullId += 2;
   }
 }
 
@@ -229,7 +246,7 @@ void CoreProgram::primeChannels(bool prime) {
     bool reader = channel.writer != lowering.core;
     if (reader != prime)
       continue;
-    for (int64_t credit = 0; credit < channel.credits.value_or(channel.slots); ++credit) {
+    for (int64_t credit = 0; credit < channel.credits; ++credit) {
       auto pipe =
           npu::PipeAttr::get(builder.getContext(), prime ? npu::Pipe::MTE2 : channel.writerPipe());
       IntegerAttr id = builder.getI64IntegerAttr(channel.fullId + 1);

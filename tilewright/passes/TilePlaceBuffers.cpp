@@ -143,6 +143,7 @@ public:
 private:
   void place(AllocOp alloc);
   void stage(AllocOp alloc, ArrayRef<GemmOp> gemms, ArrayRef<Operation *> writers);
+  CopyOp loadBefore(Operation *place, ArrayRef<Operation *> writers);
   LogicalResult legalize(CopyOp copy);
   LogicalResult legalize(FillOp fill);
   LogicalResult legalize(AtomicOp atomic);
@@ -205,13 +206,36 @@ void Placer::place(AllocOp alloc) {
       << "' is loaded twice, to L1 and to UB: cube and vector unit read it";
 }
 
+/// The load that wrote all that a tile holds at `place`, if the cube can do the same there: the
+/// last writer before it in its block, from a tensor that nothing in the launch writes.
+CopyOp Placer::loadBefore(Operation *place, ArrayRef<Operation *> writers) {
+  Operation *last = nullptr;
+  for (Operation *writer : writers) {
+    Operation *at = ancestorIn(place->getBlock(), writer);
+    if (at && at->isBeforeInBlock(place) && (!last || last->isBeforeInBlock(at)))
+      last = at;
+  }
+  auto load = dyn_cast_or_null<CopyOp>(last);
+  if (!load || !llvm::is_contained(writers, last) || !isFlexibleWrite(load, 0) ||
+      !coversBuffer(load.getBox(0)) || load.getPad() || scalars.decide(load))
+    return {};
+  bool isWritten = false;
+  launch.walk([&](AccessInterface access) {
+    for (unsigned index = 0; index < access.getNumBoxes(); ++index)
+      isWritten |= access.getBox(index).buffer == load.getBox(1).buffer &&
+                   tilewright::writes(access.getAccessKind(index));
+  });
+  return isWritten ? CopyOp() : load;
+}
+
 /// Hands a vector tile over to L1 before the products that read it: in the innermost block that
-/// holds a writer too.
+/// holds a writer too. The cube loads by itself what is there as a load has left it.
 void Placer::stage(AllocOp alloc, ArrayRef<GemmOp> gemms, ArrayRef<Operation *> writers) {
   auto type = cast<MemRefType>(alloc.getType());
   AllocOp staged = createAlloc(alloc, alloc.getLoc(), alloc.getName() + ".l1", type.getShape(),
                                type.getElementType(), Scope::L1);
   SmallVector<Operation *> stagings;
+  bool isLoaded = false;
   for (GemmOp gemm : gemms) {
     // Deepest block around the product that also holds a writer.
     Block *block = gemm->getBlock();
@@ -231,10 +255,16 @@ void Placer::stage(AllocOp alloc, ArrayRef<GemmOp> gemms, ArrayRef<Operation *> 
     if (llvm::none_of(stagings, fresh)) {
       OpBuilder builder(place);
       BoxOperands boxes;
-      boxes.addWhole(builder, gemm.getLoc(), staged);
-      boxes.addWhole(builder, gemm.getLoc(), alloc);
-      stagings.push_back(builder.create<CopyOp>(gemm.getLoc(), boxes.buffers, boxes.offsets,
-                                                boxes.sizes, FloatAttr()));
+      if (CopyOp load = loadBefore(place, writers)) {
+        stagings.push_back(builder.clone(*load));
+        replaceBuffer(stagings.back(), 0, staged);
+        isLoaded = true;
+      } else {
+        boxes.addWhole(builder, gemm.getLoc(), staged);
+        boxes.addWhole(builder, gemm.getLoc(), alloc);
+        stagings.push_back(builder.create<CopyOp>(gemm.getLoc(), boxes.buffers, boxes.offsets,
+                                                  boxes.sizes, FloatAttr()));
+      }
     }
     for (unsigned index : {1u, 2u})
       if (gemm.getBox(index).buffer == alloc)
@@ -242,7 +272,8 @@ void Placer::stage(AllocOp alloc, ArrayRef<GemmOp> gemms, ArrayRef<Operation *> 
   }
   remark(alloc, kPass, "applied")
       << "'" << alloc.getName()
-      << "' is written by the vector unit and handed to the cube through L1";
+      << "' is written by the vector unit and handed to the cube through L1"
+      << (isLoaded ? "; what is still as loaded, the cube loads by itself" : "");
 }
 
 /// Movers keep the element type (but for the fixpipe's narrowing); conversions become vector ops on

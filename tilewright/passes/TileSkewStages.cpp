@@ -57,8 +57,9 @@ public:
 
   bool collect();
   bool assignLevels();
+  void tighten();
+  std::vector<SmallVector<Value>> shareable();
   void rewrite();
-  int depth() const { return maxLevel; }
 
 private:
   bool addItem(Operation &op);
@@ -68,10 +69,14 @@ private:
   bool relaxChannel(Value channel);
   bool relaxBuffer(Value buffer);
   bool relaxScalars();
+  bool relax();
+  bool makeLater(Value channel);
   bool comesAfterWriters(Value buffer, const Item &reader) const;
   bool canKeep(Value buffer, const Item &reader) const;
   bool canReload(Value buffer, const Item &reader) const;
   int writerLevel(Value buffer) const;
+  std::pair<int, int> levelsOf(Value channel) const;
+  SmallVector<unsigned> orderOf(Value channel) const;
   void growChannel(Value channel);
   void emitStage(OpBuilder &builder, int level, Value counter);
   void emitVersions(OpBuilder &builder, Value counter);
@@ -282,8 +287,8 @@ bool Skewer::relaxScalars() {
   return changed;
 }
 
-/// Raises levels until all rules hold. False when nothing is gained.
-bool Skewer::assignLevels() {
+/// Raises levels until all rules hold. False when a stage would be too late.
+bool Skewer::relax() {
   bool changed = true;
   while (changed) {
     changed = relaxScalars();
@@ -294,6 +299,13 @@ bool Skewer::assignLevels() {
     if (llvm::any_of(items, [](const Item &item) { return item.level > kMaxLevel; }))
       return false;
   }
+  return true;
+}
+
+/// The least levels. False when nothing is gained.
+bool Skewer::assignLevels() {
+  if (!relax())
+    return false;
   int least = kMaxLevel;
   for (const Item &item : items)
     least = std::min(least, item.level);
@@ -302,6 +314,37 @@ bool Skewer::assignLevels() {
     maxLevel = std::max(maxLevel, item.level);
   }
   return maxLevel > 0;
+}
+
+/// Lets what a vector core hands over be made later where nobody waits for it, so that fewer
+/// versions are under way and more channels go at one pace.
+void Skewer::tighten() {
+  while (llvm::any_of(channels, [&](Value channel) { return makeLater(channel); }))
+    ;
+}
+
+/// True when the writers of the channel are later now, and nothing but what they need is.
+bool Skewer::makeLater(Value channel) {
+  auto [writer, reader] = levelsOf(channel);
+  if (reader - writer <= kLate)
+    return false;
+  SmallVector<int> before = llvm::map_to_vector(items, [](const Item &item) { return item.level; });
+  auto waits = [&] {
+    int turns = 0;
+    for (Value each : channels)
+      turns += levelsOf(each).second - levelsOf(each).first;
+    return turns;
+  };
+  int least = waits();
+  for (Item &item : items)
+    if (item.writesTo.contains(channel))
+      item.level = reader - kLate;
+  if (relax() && waits() < least &&
+      llvm::all_of(items, [&](const Item &item) { return item.level <= maxLevel; }))
+    return true;
+  for (auto [item, level] : llvm::zip(items, before))
+    item.level = level;
+  return false;
 }
 
 /// value + count * step.
@@ -396,8 +439,8 @@ void Skewer::emitVersions(OpBuilder &builder, Value counter) {
   }
 }
 
-/// A slot for each version that its writer makes before the reader comes to it.
-void Skewer::growChannel(Value channel) {
+/// How late the two sides of a channel are.
+std::pair<int, int> Skewer::levelsOf(Value channel) const {
   int writer = 0, reader = 0;
   for (const Item &item : items) {
     if (item.writesTo.contains(channel))
@@ -405,6 +448,72 @@ void Skewer::growChannel(Value channel) {
     if (item.readsFrom.contains(channel))
       reader = std::max(reader, item.level);
   }
+  return {writer, reader};
+}
+
+/// Where the four ends of a channel stand in the turn, in the order acquire, publish, wait,
+/// release; nothing when they are not four statements that each turn comes to.
+SmallVector<unsigned> Skewer::orderOf(Value channel) const {
+  SmallVector<unsigned> order(4);
+  unsigned count = 0;
+  for (Operation *user : channel.getUsers()) {
+    if (!isa<AcquireOp, PublishOp, WaitOp, ReleaseOp>(user))
+      continue;
+    auto found = numbers.find(user);
+    if (found == numbers.end())
+      return {};
+    unsigned end = isa<AcquireOp>(user) ? 0 : isa<PublishOp>(user) ? 1 : isa<WaitOp>(user) ? 2 : 3;
+    order[end] = found->second;
+    ++count;
+  }
+  return count == 4 ? order : SmallVector<unsigned>();
+}
+
+/// Groups of two or more channels that can share semaphores: the sides of all are late by the same
+/// number of turns, and each of the four ends comes in one order, so that the n-th hand-over of the
+/// writer is the n-th of the reader.
+std::vector<SmallVector<Value>> Skewer::shareable() {
+  struct Candidate {
+    Value channel;
+    Core writer;
+    std::pair<int, int> levels;
+    SmallVector<unsigned> order;
+  };
+  std::vector<Candidate> candidates;
+  for (Value channel : channels) {
+    SmallVector<unsigned> order = orderOf(channel);
+    if (!order.empty())
+      candidates.push_back({channel, cast<AcquireOp>(items[order[0]].op).getCore(),
+                            levelsOf(channel), std::move(order)});
+  }
+  llvm::sort(candidates, [](const Candidate &a, const Candidate &b) { return a.order < b.order; });
+  auto follows = [](const Candidate &last, const Candidate &next) {
+    return last.writer == next.writer && last.levels == next.levels &&
+           llvm::all_of(llvm::zip(last.order, next.order),
+                        [](auto pair) { return std::get<0>(pair) < std::get<1>(pair); });
+  };
+  std::vector<SmallVector<Candidate *>> groups;
+  for (Candidate &candidate : candidates) {
+    // Each channel has at least a version more than turns pass between its sides.
+    int64_t most = kMaxCount / (candidate.levels.second - candidate.levels.first + 1);
+    auto group = llvm::find_if(groups, [&](const auto &group) {
+      return follows(*group.back(), candidate) && int64_t(group.size()) < most;
+    });
+    if (group == groups.end())
+      groups.push_back({&candidate});
+    else
+      group->push_back(&candidate);
+  }
+  std::vector<SmallVector<Value>> found;
+  for (const auto &group : groups)
+    if (group.size() > 1)
+      found.push_back(llvm::map_to_vector(group, [](Candidate *c) { return c->channel; }));
+  return found;
+}
+
+/// A slot for each version that its writer makes before the reader comes to it.
+void Skewer::growChannel(Value channel) {
+  auto [writer, reader] = levelsOf(channel);
   auto alloc = channel.getDefiningOp<AllocOp>();
   alloc.setSlots(std::max<int64_t>(alloc.getSlots(), reader - writer + 1));
 }
@@ -431,30 +540,47 @@ void Skewer::rewrite() {
 
 struct TileSkewStagesPass : passes::impl::TileSkewStagesBase<TileSkewStagesPass> {
   void runOnOperation() override {
+    getOperation().walk([](LaunchOp launch) { skew(launch); });
+  }
+
+private:
+  /// Stages that are late by different numbers of turns hand versions over in different orders, so
+  /// each channel needs semaphores of its own; or a share of those of others that keep its order.
+  static void skew(LaunchOp launch) {
     SmallVector<scf::ForOp> loops;
-    getOperation().walk([&](scf::ForOp loop) {
+    launch.walk([&](scf::ForOp loop) {
       if (llvm::any_of(*loop.getBody(), [](Operation &op) { return isa<WaitOp>(op); }))
         loops.push_back(loop);
     });
+    size_t pairs = llvm::count_if(launch.getOps<AllocOp>(),
+                                  [](AllocOp alloc) { return scopeOf(alloc) == Scope::Workspace; });
+    bool isShared = pairs > kMaxChannels;
+    std::vector<SmallVector<Value>> groups;
+    std::vector<Skewer> skewers;
     for (scf::ForOp loop : loops) {
       Skewer skewer(loop);
       if (!skewer.collect() || !skewer.assignLevels())
         continue;
-      if (countChannels(loop->getParentOfType<LaunchOp>()) > kMaxChannels)
-        remark(loop, kPass, "missed")
-            << "all stages run in the same turn: more than " << kMaxChannels
-            << " tiles go from one kind of core to the other";
-      else
-        skewer.rewrite();
+      if (isShared) {
+        skewer.tighten();
+        llvm::append_range(groups, skewer.shareable());
+      }
+      skewers.push_back(std::move(skewer));
     }
-  }
-
-private:
-  /// Channels beyond kMaxChannels share semaphores, which count right only when both sides hand
-  /// versions over in one order; stages that are late by different numbers of turns have two.
-  size_t countChannels(LaunchOp launch) {
-    return llvm::count_if(launch.getOps<AllocOp>(),
-                          [](AllocOp alloc) { return scopeOf(alloc) == Scope::Workspace; });
+    for (const SmallVector<Value> &group : groups)
+      pairs -= group.size() - 1;
+    if (pairs > kMaxChannels && !skewers.empty()) {
+      remark(loops.front(), kPass, "missed")
+          << "all stages run in the same turn: " << pairs << " tiles, of which " << kMaxChannels
+          << " can, go from one kind of core to the other in orders of their own";
+      return;
+    }
+    for (auto [number, group] : llvm::enumerate(groups))
+      for (Value channel : group)
+        channel.getDefiningOp()->setAttr(kSemaphoreAttr,
+                                         OpBuilder(launch).getI64IntegerAttr(number));
+    for (Skewer &skewer : skewers)
+      skewer.rewrite();
   }
 };
 
