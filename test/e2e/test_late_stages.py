@@ -400,3 +400,48 @@ def test_stage_past_the_last_copy(turns):
         return scores @ v.astype(np.float32)
 
     check(dequantised, inputs, reference, rtol=1e-2, atol=0.5)
+
+
+@tilelang.jit
+def chosen_blocks(Q, K, order, turns):
+    """Two turns for each block of keys that an index chooses."""
+    Q: T.Tensor((32, 32), T.float16)
+    K: T.Tensor((256, 32), T.float16)
+    order: T.Tensor((8,), T.int32)
+    turns: T.int32
+    O = T.empty((8, 2, 32, 32), T.float32)
+    with T.Kernel(1, threads=128):
+        q = T.alloc_shared((32, 32), T.float16)
+        k = T.alloc_shared((16, 32), T.float16)
+        s = T.alloc_fragment((32, 16), T.float32)
+        w = T.alloc_shared((32, 16), T.float16)
+        o = T.alloc_fragment((32, 32), T.float32)
+        T.copy(Q, q)
+        for n in T.serial(turns):
+            first = order[n] * 32
+            for t in T.Pipelined(2, num_stages=2):
+                T.copy(K[first + t * 16, 0], k)
+                T.gemm(q, k, s, transpose_B=True, clear_accum=True)
+                for i, j in T.Parallel(32, 16):
+                    w[i, j] = s[i, j] * 0.1
+                T.gemm(w, k, o, clear_accum=True)
+                T.copy(o, O[n, t, 0, 0])
+    return O
+
+
+@pytest.mark.parametrize("turns", TURNS)
+def test_short_loops_are_flattened(turns):
+    def reference(q, k, order, n):
+        q, k = q.astype(np.float64), k.astype(np.float64)
+        out = np.zeros((8, 2, 32, 32))
+        for block in range(n):
+            for t in range(2):
+                part = k[order[block] * 32 + t * 16 :][:16]
+                out[block, t] = 0.1 * q @ part.T @ part
+        return out
+
+    order = np.array([3, 0, 7, 3, 5, 1, 2, 6], np.int32)
+    inputs = [randn((32, 32), seed=1), randn((256, 32), seed=2), order, turns]
+    check(chosen_blocks, inputs, reference, rtol=1e-2, atol=0.1)
+    kernel = compile_kernel(chosen_blocks, inputs, {}, 2)
+    assert kernel.text("tile-skew-stages").count("scf.for") == 1

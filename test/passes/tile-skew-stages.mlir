@@ -50,6 +50,34 @@
 // REDEFINE: %{turns} = 5
 // RUN: %{same}
 
+// REDEFINE: %{name} = short_inner
+// REDEFINE: %{turns} = 0
+// RUN: %{same}
+// REDEFINE: %{turns} = 1
+// RUN: %{same}
+// REDEFINE: %{turns} = 2
+// RUN: %{same}
+// REDEFINE: %{turns} = 3
+// RUN: %{same}
+// REDEFINE: %{turns} = 4
+// RUN: %{same}
+// REDEFINE: %{turns} = 5
+// RUN: %{same}
+
+// REDEFINE: %{name} = busy_outer
+// REDEFINE: %{turns} = 0
+// RUN: %{same}
+// REDEFINE: %{turns} = 1
+// RUN: %{same}
+// REDEFINE: %{turns} = 2
+// RUN: %{same}
+// REDEFINE: %{turns} = 3
+// RUN: %{same}
+// REDEFINE: %{turns} = 4
+// RUN: %{same}
+// REDEFINE: %{turns} = 5
+// RUN: %{same}
+
 #shared = #tile.scope<shared>
 #fragment = #tile.scope<fragment>
 
@@ -107,6 +135,111 @@ func.func @one_answer(%A: memref<160x32xf16> {tile.name = "A"}, %B: memref<160x3
                 %P[%c0, %c0] [%c32, %c32] : memref<32x32xf16, #shared>,
                 %V[%c0, %c0] [%c32, %c32] : memref<32x32xf16, #shared>)
     } {tile.num_stages = 2 : i64}
+    tile.copy(%C[%c0, %c0] [%c32, %c32] : memref<32x32xf32>, %O[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>)
+  }
+  return
+}
+
+// Two turns within few: one loop of all of them, so that stages are late across the outer turns as well.
+// CHECK-LABEL: func.func @short_inner(
+// CHECK: %[[DISTANCE:.*]] = arith.subi %arg3, %c1
+// CHECK: arith.divsi
+// CHECK: %[[TURNS:.*]] = arith.muli %{{.*}}, %c2
+// CHECK: %[[END:.*]] = arith.addi %[[TURNS]], %c2
+// CHECK: scf.for %[[T:.*]] = %c0{{.*}} to %[[END]]
+// CHECK-NOT: scf.for
+// CHECK: arith.divui %[[T]]
+// CHECK: arith.remui %[[T]]
+// CHECK: return
+func.func @short_inner(%A: memref<160x32xf16> {tile.name = "A"}, %B: memref<160x32xf16> {tile.name = "B"},
+    %C: memref<32x32xf32> {tile.name = "C", tile.output}, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %part = arith.constant 0.0625 : f32
+  tile.launch (%bx) in (%c1) {
+    %K = tile.alloc "K" : memref<32x32xf16, #shared>
+    %V = tile.alloc "V" : memref<32x32xf16, #shared>
+    %P = tile.alloc "P" : memref<32x32xf16, #shared>
+    %S = tile.alloc "S" : memref<32x32xf32, #fragment>
+    %O = tile.alloc "O" : memref<32x32xf32, #fragment>
+    %m = tile.alloc "m" : memref<32xf32, #fragment>
+    tile.fill %zero : f32, (%O[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>)
+    scf.for %t = %c1 to %n step %c2 {
+      %i = arith.muli %t, %c32 : index
+      scf.for %u = %c0 to %c2 step %c1 {
+      %v = arith.muli %u, %c16 : index
+      %j = arith.addi %i, %v : index
+      tile.copy(%K[%c0, %c0] [%c32, %c32] : memref<32x32xf16, #shared>, %A[%j, %c0] [%c32, %c32] : memref<160x32xf16>)
+      tile.gemm(%S[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>,
+                %K[%c0, %c0] [%c32, %c32] : memref<32x32xf16, #shared>,
+                %K[%c0, %c0] [%c32, %c32] : memref<32x32xf16, #shared>) init %true
+      tile.reduce <max> (%m[%c0] [%c32] : memref<32xf32, #fragment>,
+                         %S[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>) dims = [1]
+      tile.elementwise <mul> (%S[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>, %S[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>) scalar %part : f32
+      tile.copy(%P[%c0, %c0] [%c32, %c32] : memref<32x32xf16, #shared>,
+                %S[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>)
+      tile.elementwise <mul> (%O[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>, %O[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>, %m[%c0] [%c32] : memref<32xf32, #fragment>) {maps = [array<i64: 0, 1>, array<i64: 0, 1>, array<i64: 0>]}
+      tile.copy(%V[%c0, %c0] [%c32, %c32] : memref<32x32xf16, #shared>, %B[%j, %c0] [%c32, %c32] : memref<160x32xf16>)
+      tile.gemm(%O[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>,
+                %P[%c0, %c0] [%c32, %c32] : memref<32x32xf16, #shared>,
+                %V[%c0, %c0] [%c32, %c32] : memref<32x32xf16, #shared>)
+      } {tile.num_stages = 2 : i64}
+    }
+    tile.copy(%C[%c0, %c0] [%c32, %c32] : memref<32x32xf32>, %O[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>)
+  }
+  return
+}
+
+// The outer loop does work of its own: the loops stay two.
+// CHECK-LABEL: func.func @busy_outer(
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: return
+func.func @busy_outer(%A: memref<160x32xf16> {tile.name = "A"}, %B: memref<160x32xf16> {tile.name = "B"},
+    %C: memref<32x32xf32> {tile.name = "C", tile.output}, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %part = arith.constant 0.0625 : f32
+  tile.launch (%bx) in (%c1) {
+    %K = tile.alloc "K" : memref<32x32xf16, #shared>
+    %V = tile.alloc "V" : memref<32x32xf16, #shared>
+    %P = tile.alloc "P" : memref<32x32xf16, #shared>
+    %S = tile.alloc "S" : memref<32x32xf32, #fragment>
+    %O = tile.alloc "O" : memref<32x32xf32, #fragment>
+    %m = tile.alloc "m" : memref<32xf32, #fragment>
+    tile.fill %zero : f32, (%O[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>)
+    scf.for %t = %c1 to %n step %c2 {
+      %i = arith.muli %t, %c32 : index
+      scf.for %u = %c0 to %c2 step %c1 {
+      %v = arith.muli %u, %c16 : index
+      %j = arith.addi %i, %v : index
+      tile.copy(%K[%c0, %c0] [%c32, %c32] : memref<32x32xf16, #shared>, %A[%j, %c0] [%c32, %c32] : memref<160x32xf16>)
+      tile.gemm(%S[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>,
+                %K[%c0, %c0] [%c32, %c32] : memref<32x32xf16, #shared>,
+                %K[%c0, %c0] [%c32, %c32] : memref<32x32xf16, #shared>) init %true
+      tile.reduce <max> (%m[%c0] [%c32] : memref<32xf32, #fragment>,
+                         %S[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>) dims = [1]
+      tile.elementwise <mul> (%S[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>, %S[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>) scalar %part : f32
+      tile.copy(%P[%c0, %c0] [%c32, %c32] : memref<32x32xf16, #shared>,
+                %S[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>)
+      tile.elementwise <mul> (%O[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>, %O[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>, %m[%c0] [%c32] : memref<32xf32, #fragment>) {maps = [array<i64: 0, 1>, array<i64: 0, 1>, array<i64: 0>]}
+      tile.copy(%V[%c0, %c0] [%c32, %c32] : memref<32x32xf16, #shared>, %B[%j, %c0] [%c32, %c32] : memref<160x32xf16>)
+      tile.gemm(%O[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>,
+                %P[%c0, %c0] [%c32, %c32] : memref<32x32xf16, #shared>,
+                %V[%c0, %c0] [%c32, %c32] : memref<32x32xf16, #shared>)
+      } {tile.num_stages = 2 : i64}
+      tile.elementwise <mul> (%O[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>, %O[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>) scalar %part : f32
+    }
     tile.copy(%C[%c0, %c0] [%c32, %c32] : memref<32x32xf32>, %O[%c0, %c0] [%c32, %c32] : memref<32x32xf32, #fragment>)
   }
   return

@@ -103,7 +103,7 @@ def TileWidenProducts : Pass<"tile-widen-products", "::mlir::func::FuncOp"> {
   let description = [{
     Needs: no `tile.parallel`.
     Guarantees: the same results, bit for bit; where the chip's cube cannot multiply 8-bit floats, operands of products are
-    converted to f16, which holds all of them, each into a tile of its own.
+    converted to f16, which holds all of them, each into a tile of its own, before the loops that leave the operand alone.
 
     Example: test/passes/tile-widen-products.mlir.
   }];
@@ -166,7 +166,7 @@ def TilePlaceBuffers : Pass<"tile-place-buffers", "::mlir::func::FuncOp"> {
     Needs: tile-place-accumulators.
     Guarantees: no `shared` or `fragment` scope is left. Tiles that only the cube reads live in L1; tiles that the vector unit
     touches live in UB; a tile read by both is loaded twice, a tile written by the vector unit and read by the cube gets an
-    L1 twin and a copy to it. Copies keep the element type, but for the narrowing that the fixpipe does; conversions and moves
+    L1 twin and a copy to it, or the load once more where the tile is still as loaded. Copies keep the element type, but for the narrowing that the fixpipe does; conversions and moves
     inside UB are element-wise ops.
 
     Example: test/passes/tile-place-buffers.mlir.
@@ -402,7 +402,10 @@ def TileSkewStages : Pass<"tile-skew-stages", "::mlir::func::FuncOp"> {
     Guarantees: the same results. A statement that, within its turn, waits for the cube core to answer a vector core, and
     whatever must keep its order with it, runs two turns late, and so on for each further round trip; the loop gets as many
     turns more, and each stage a branch that leaves out the turns it does not have. A tile of up to 8 KiB that only late
-    statements read is kept for them in copies; an L1 tile that several stages read is loaded by each.
+    statements read is kept for them in copies; an L1 tile that several stages read is loaded by each. A loop of few turns
+    within one that only computes scalars for it becomes one loop with it first. Where there are more channels than semaphores,
+    those whose sides are late by the same turns and whose ends come in one order get one tile.semaphore; if that is not
+    enough, no stage is late.
     Leaves alone: loops in which everything hangs together, and loops that carry scalars.
 
     Example: test/passes/tile-skew-stages.mlir.

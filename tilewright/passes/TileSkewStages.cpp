@@ -2,6 +2,7 @@
 //
 // tile-skew-stages: let cube and vector cores work on different turns of a loop.
 
+#include "tilewright/passes/LoopNests.h"
 #include "tilewright/passes/Orders.h"
 #include "tilewright/passes/TileUtils.h"
 
@@ -22,6 +23,7 @@ namespace {
 
 constexpr StringLiteral kPass = "tile-skew-stages";
 constexpr int kLate = 2;                   ///< turns of other work while an answer is on its way
+constexpr int kFewTurns = 4;               ///< for each that a stage is late
 constexpr int kMaxLevel = 6;               ///< turns that a stage may be late
 constexpr int64_t kMaxVersionBytes = 8192; ///< largest tile that is kept for a late stage
 
@@ -58,6 +60,8 @@ public:
   bool collect();
   bool assignLevels();
   void tighten();
+  int depth() const { return maxLevel; }
+  scf::ForOp getLoop() const { return loop; }
   std::vector<SmallVector<Value>> shareable();
   void rewrite();
 
@@ -544,6 +548,16 @@ struct TileSkewStagesPass : passes::impl::TileSkewStagesBase<TileSkewStagesPass>
   }
 
 private:
+  /// The loop and the one around it as one, where its turns are few, so that late stages would have
+  /// nothing to overlap with most of the time. Null where not.
+  static scf::ForOp flattened(scf::ForOp loop, int depth) {
+    auto lower = constantOf(loop.getLowerBound()), upper = constantOf(loop.getUpperBound());
+    auto step = constantOf(loop.getStep());
+    if (!lower || !upper || !step || (*upper - *lower) / *step > kFewTurns * depth)
+      return {};
+    return flattenNest(loop);
+  }
+
   /// Stages that are late by different numbers of turns hand versions over in different orders, so
   /// each channel needs semaphores of its own; or a share of those of others that keep its order.
   static void skew(LaunchOp launch) {
@@ -561,6 +575,11 @@ private:
       Skewer skewer(loop);
       if (!skewer.collect() || !skewer.assignLevels())
         continue;
+      if (scf::ForOp flat = flattened(loop, skewer.depth())) {
+        skewer = Skewer(flat);
+        if (!skewer.collect() || !skewer.assignLevels())
+          continue;
+      }
       if (isShared) {
         skewer.tighten();
         llvm::append_range(groups, skewer.shareable());
@@ -570,7 +589,7 @@ private:
     for (const SmallVector<Value> &group : groups)
       pairs -= group.size() - 1;
     if (pairs > kMaxChannels && !skewers.empty()) {
-      remark(loops.front(), kPass, "missed")
+      remark(skewers.front().getLoop(), kPass, "missed")
           << "all stages run in the same turn: " << pairs << " tiles, of which " << kMaxChannels
           << " can, go from one kind of core to the other in orders of their own";
       return;

@@ -19,12 +19,29 @@ namespace {
 
 constexpr StringLiteral kPass = "tile-widen-products";
 
+/// Where the operand can be converted: before the product, outside of the loops that do not change
+/// it.
+Operation *placeFor(GemmOp gemm, const Box &box) {
+  Operation *place = gemm;
+  while (auto loop = dyn_cast<scf::ForOp>(place->getParentOp())) {
+    bool changes = false;
+    forEachAccess(box.buffer, [&](AccessInterface access, unsigned index) {
+      changes |= writes(access.getAccessKind(index)) && loop->isAncestor(access);
+    });
+    auto isOutside = [&](Value value) { return loop.isDefinedOutsideOfLoop(value); };
+    if (changes || !llvm::all_of(box.offsets, isOutside) || !llvm::all_of(box.sizes, isOutside))
+      break;
+    place = loop;
+  }
+  return place;
+}
+
 /// A tile with the elements of box `index` of a product as f16, which holds every 8-bit float.
 Value widened(GemmOp gemm, unsigned index) {
   Box box = gemm.getBox(index);
   Location loc = gemm.getLoc();
   auto type = cast<MemRefType>(box.buffer.getType());
-  OpBuilder builder(gemm);
+  OpBuilder builder(placeFor(gemm, box));
   AllocOp tile = createAlloc(gemm, loc, nameOf(box.buffer) + ".f16", type.getShape(),
                              builder.getF16Type(), Scope::Shared);
   BoxOperands operands;
