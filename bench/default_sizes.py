@@ -9,7 +9,8 @@ the script's own reference are not computed (their results are zeros, and so are
 inputs), so that sizes made for GPUs do not matter; what the script then says of its results does
 not count. `--numeric` runs each example once more with everything computed, for at most the
 timeout and within `--memory`; the script's own comparisons are counted, and a script that ends well
-without any, and without an assert, says nothing of its results. Kernels are told from each other by
+without any, and without an assert, says nothing of its results. For examples of `default_checks.py`
+that run is a check from there. Kernels are told from each other by
 name and shapes of arguments; of those that a tuner has timed, the fastest is shown. Times are
 predicted core times.
 """
@@ -31,6 +32,8 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+
+from default_checks import CHECKS, imported
 
 #: Folder -> files of the examples that need nothing but TileLang and PyTorch.
 EXAMPLES = {
@@ -207,9 +210,13 @@ def run_one(script: str, notes: Path, options: argparse.Namespace, numeric: bool
     try:
         if numeric:
             seen = Comparisons(script)
+            check = CHECKS.get(f"{Path(script).parent.name}/{Path(script).stem}")
             try:
                 with seen.watched():
-                    runpy.run_path(script, run_name="__main__")
+                    if check:
+                        check(imported(Path(script)))
+                    else:
+                        runpy.run_path(script, run_name="__main__")
             finally:
                 watcher.note(agree=seen.passed.total(), differ=seen.failed.total())
         else:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tilewright/npu/Blocks.h"
 #include "tilewright/passes/ConvertBoxes.h"
+#include "tilewright/passes/Semaphores.h"
 #include "tilewright/passes/SharedGlobals.h"
 #include "tilewright/tile/CoreOps.h"
 
@@ -216,7 +217,7 @@ void CoreProgram::createBuffers() {
 void CoreProgram::assignSemaphores() {
   llvm::MapVector<int64_t, SmallVector<Channel *>> groups;
   for (auto &[alloc, channel] : lowering.channels) {
-    auto number = alloc->getAttrOfType<IntegerAttr>(tile::kSemaphoreAttr);
+    auto number = alloc->getAttrOfType<IntegerAttr>(kSemaphoreAttr);
     groups[number ? number.getInt() : -1 - int64_t(groups.size())].push_back(&channel);
   }
   bool fits = groups.size() <= kMaxChannels;

@@ -4,7 +4,7 @@
 
 #include "tilewright/passes/LoopNests.h"
 #include "tilewright/passes/Orders.h"
-#include "tilewright/passes/TileUtils.h"
+#include "tilewright/passes/Semaphores.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"

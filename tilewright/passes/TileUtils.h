@@ -22,8 +22,6 @@ struct BoxOperands {
 
 /// Channels that get semaphores of their own: ids 0 to 13, 14 and 15 are for all cores at once.
 inline constexpr size_t kMaxChannels = 7;
-/// How far a semaphore counts.
-inline constexpr int64_t kMaxCount = 15;
 
 /// Remark of an automatic stage, as users see it with --remarks and in `tilewright explain`.
 mlir::InFlightDiagnostic remark(mlir::Operation *op, llvm::StringRef pass, llvm::StringRef kind);

@@ -100,8 +100,6 @@ inline constexpr llvm::StringLiteral kSplitRowsAttr = "tile.split_rows";
 /// i64 on launches without cube work: each block becomes that many, which do tile.split_rows rows
 /// each.
 inline constexpr llvm::StringLiteral kPartsAttr = "tile.parts";
-/// i64 on workspace allocs: those of one number are handed over in turn, and share semaphores.
-inline constexpr llvm::StringLiteral kSemaphoreAttr = "tile.semaphore";
 /// #tile.core on ops that the author put on a kind of core.
 inline constexpr llvm::StringLiteral kPlacedAttr = "tile.placed";
 /// Unit on launches whose pipes only the author orders.
