@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import env
+from .errors import MissingTorchError
 from .kernel import Kernel, launch_milliseconds
 from .profiler import do_bench, modelled_milliseconds
 
@@ -117,8 +118,8 @@ class Search:
             kernel = self.make(config)
             inputs = self._inputs_for(kernel)
             milliseconds, sampled = self._timed(kernel, inputs)
-        except InputsNeededError:
-            raise
+        except (InputsNeededError, MissingTorchError):
+            raise  # the others would say the same
         except Exception as error:
             self._skip(config, _first_line(error))
             return None

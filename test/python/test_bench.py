@@ -75,3 +75,20 @@ def test_figures_are_found():
             match = re.search(figure.pattern, lines[script.name], re.MULTILINE)
             assert match, script.name
             assert float(match[1]) * figure.scale == pytest.approx(want[script.name])
+
+
+def test_checks_of_default_sizes():
+    """Checks belong to examples that are listed, and a wrong result or one of zeros fails."""
+    torch = pytest.importorskip("torch", reason="the examples are PyTorch scripts")
+    import default_checks
+    import default_sizes
+
+    names = {f"{d}/{f}" for d, files in default_sizes.EXAMPLES.items() for f in files.split()}
+    assert set(default_checks.CHECKS) <= names
+    good = torch.arange(12.0).view(3, 4)
+    default_checks.close(good, good)
+    for bad in (good + 1, good.flip(0)):
+        with pytest.raises(AssertionError):
+            default_checks.close(bad, good)
+    with pytest.raises(AssertionError):
+        default_checks.close(good * 0, good * 0)

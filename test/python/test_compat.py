@@ -179,6 +179,41 @@ def test_half_products_round_once(tmp_path):
     )
 
 
+def test_large_half_products_are_cut_into_pieces(tmp_path):
+    done = run(
+        tmp_path,
+        """
+        import torch
+        from tilewright.compat import halves
+
+        a = torch.randn(6, 33, 65, device="cuda").half()
+        b = torch.randn(6, 65, 17, device="cuda").bfloat16()
+        flat = torch.randn(65, 17, device="cuda").half()
+        products = [
+            lambda: a @ a.transpose(1, 2), lambda: torch.bmm(a, b), lambda: a @ flat,
+            lambda: torch.matmul(a.float(), b), lambda: a[:0] @ flat,
+            lambda: torch.einsum("bik,bjk->bij", a, a), lambda: torch.einsum("bik,bkj->jib", a, b),
+            lambda: torch.einsum("bik,kj->ij", a, flat),
+            lambda: torch.einsum("bii->bi", a[:, :, :33]),
+        ]
+        whole = [p() for p in products]
+        halves.PIECE = 3000
+        cut = []
+        plain = halves._by_pieces
+        halves._by_pieces = lambda *given: cut.append(given[0]) or plain(*given)
+        for product, reference in zip(products, whole):
+            found = product()
+            assert found.dtype == reference.dtype and found.device == reference.device
+            assert torch.allclose(found.float(), reference.float(), rtol=2e-3, atol=2e-3)
+        assert len(cut) == 7, len(cut)
+        w = a.clone().requires_grad_()
+        (w @ flat).sum().backward()
+        assert w.grad is not None and len(cut) == 7
+        """,
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_missing_torch(tmp_path):
     done = run(
         tmp_path,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import tilewright as tilelang
 import tilewright.language as T
 from tilewright import tuning
 from tilewright.autotuner import AutoTuner
+from tilewright.errors import MissingTorchError
 from tilewright.profiler import modelled_milliseconds
 
 pytest.importorskip("tilewright._core")
@@ -128,3 +130,10 @@ def test_a_choice_is_kept():
 def test_a_factor_below_one_is_refused(factor):
     with pytest.raises(ValueError, match="early_stop_factor"):
         AutoTuner.from_kernel(factory, CONFIGS[:1]).run(early_stop=True, early_stop_factor=factor)
+
+
+def test_a_missing_pytorch_is_told_once(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingTorchError, match="making input tensors"):
+        tuned(CONFIGS)
+    assert "skipped" not in capsys.readouterr().err

@@ -17,14 +17,13 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from ..arguments import DEVICE_TAG
-from . import accelerator, indexing
+from . import accelerator, halves, indexing
 
 SIMULATED = ("npu", "cuda", "privateuseone")
 Tensor = torch.Tensor
 _installed = False
 _preferred: str | None = None
 
-_HALF = (torch.float16, torch.bfloat16)
 _functional = torch.nn.functional
 _PRODUCTS = {
     Tensor.matmul, Tensor.__matmul__, Tensor.__rmatmul__, Tensor.mm, Tensor.bmm, Tensor.mv,
@@ -126,39 +125,6 @@ def _identities(values: Any, found: set[int]) -> set[int]:
     return found
 
 
-def _convert(value: Any, old: tuple[torch.dtype, ...], new: torch.dtype) -> Any:
-    if isinstance(value, Tensor):
-        return value.to(new) if value.dtype in old else value
-    if isinstance(value, (list, tuple)):
-        return type(value)(_convert(v, old, new) for v in value)
-    return value
-
-
-def _dtypes(values: Any, found: list[torch.dtype]) -> list[torch.dtype]:
-    for value in values:
-        if isinstance(value, Tensor):
-            found.append(value.dtype)
-        elif isinstance(value, (list, tuple)):
-            _dtypes(value, found)
-    return found
-
-
-def _in_float32(func: Any, args: Any, kwargs: Any) -> Any:
-    """Runs a product of half precision in float32; the result is rounded once.
-
-    Operands of different types give the first one's, as on the device.
-    """
-    types_ = _dtypes([*args, *kwargs.values()], [])
-    halves = [t for t in types_ if t in _HALF]
-    if not halves or "out" in kwargs or func is Tensor.addmm_:
-        return func(*args, **kwargs)
-    result_type = next(t for t in types_ if t.is_floating_point)
-    args = tuple(_convert(a, _HALF, torch.float32) for a in args)
-    kwargs = {k: _convert(v, _HALF, torch.float32) for k, v in kwargs.items()}
-    result = func(*args, **kwargs)
-    return result.to(result_type) if result.dtype is torch.float32 else result
-
-
 _DIVISIONS = {Tensor.__truediv__, Tensor.true_divide, Tensor.div, Tensor.divide, torch.div,
               torch.true_divide, torch.divide}  # fmt: skip
 
@@ -217,7 +183,7 @@ class DeviceMode(TorchFunctionMode):
         if tag is None and not redirected:
             tag = _find_tag(args) or _find_tag(kwargs.values())
         if func in _PRODUCTS:
-            result = _in_float32(func, args, kwargs)
+            result = halves.in_float32(func, args, kwargs)
         elif func is Tensor.__getitem__ and (tag or "").startswith("npu"):
             result = indexing.getitem(*args)
         elif func in _DIVISIONS:
