@@ -82,3 +82,58 @@ def test_a_remark_tells_the_way():
     remarks = [r["message"] for r in compile_kernel(through, inputs, fixed, 2).remarks]
     assert "'W' goes from aiv to aic in global memory; reads wait for the writes" in remarks
     assert "'S' goes from aic to aiv in global memory; reads wait for the writes" in remarks
+
+
+@tilelang.jit
+def with_a_product_between(Q, K, V, W, turns):
+    """W comes back from the cube and is read, and other work is handed over before it is used."""
+    Q: T.Tensor((64, 32), T.float16)
+    K: T.Tensor((turns, 64, 32), T.float16)
+    V: T.Tensor((64, 32), T.float16)
+    W: T.Tensor((64, 64), T.float32)
+    O = T.empty((64, 32), T.float32)
+    R = T.empty((turns, 64, 64), T.float32)
+    with T.Kernel(1, threads=128) as _:
+        q = T.alloc_shared((64, 32), T.float16)
+        k = T.alloc_shared((64, 32), T.float16)
+        v = T.alloc_shared((64, 32), T.float16)
+        c = T.alloc_fragment((64, 64), T.float32)
+        s = T.alloc_fragment((64, 64), T.float32)
+        w = T.alloc_fragment((64, 64), T.float32)
+        p = T.alloc_shared((64, 64), T.float16)
+        top = T.alloc_fragment((64,), T.float32)
+        o = T.alloc_fragment((64, 32), T.float32)
+        T.copy(Q, q)
+        T.copy(V, v)
+        T.clear(o)
+        for t in T.serial(turns):
+            T.copy(K[t, :, :], k)
+            T.gemm(q, k, c, transpose_B=True, clear_accum=True)
+            T.copy(c, s)
+            T.gemm(q, k, c, transpose_B=True, clear_accum=True)
+            T.copy(c, W)
+            T.copy(W, w)
+            T.reduce_max(s, top, dim=1)
+            for i, j in T.Parallel(64, 64):
+                p[i, j] = s[i, j] - top[i]
+            T.gemm(p, v, o)
+            for i, j in T.Parallel(64, 64):
+                w[i, j] = w[i, j] * top[i]
+            T.copy(w, R[t, :, :])
+        T.copy(o, O)
+    return O, R
+
+
+def test_reads_of_a_tensor_stay_before_it_is_given_back() -> None:
+    Q, K, V = randn((64, 32), seed=1), randn((4, 64, 32), seed=2), randn((64, 32), seed=3)
+
+    def reference(
+        Q: np.ndarray, K: np.ndarray, V: np.ndarray, W: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        scores = np.einsum("ik,tjk->tij", Q.astype(np.float32), K.astype(np.float32))
+        top = scores.max(2, keepdims=True)
+        weights = (scores - top).astype(np.float16).astype(np.float32)
+        return np.einsum("tij,jk->ik", weights, V.astype(np.float32)), scores * top
+
+    W = np.zeros((64, 64), np.float32)
+    check(with_a_product_between, [Q, K, V, W], reference, rtol=2e-2, atol=2e-1, turns=4)

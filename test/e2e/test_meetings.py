@@ -236,3 +236,74 @@ def test_a_race_within_a_block_is_told_as_one():
     assert "between the vector cores of one block" in findings[0]["message"]
     assert "T.subblock_barrier" in findings[0]["edge"]
     assert {f["block"] for f in findings} <= {0, 1, 2}
+
+
+@tilelang.jit
+def read_then_written(A, W, first):
+    """All reads of W are over in all blocks before the first write, also where another pipe has met
+    before."""
+    A: T.Tensor((BLOCKS, 64), T.float32)
+    W: T.Tensor((BLOCKS, 64), T.float32)
+    with T.Kernel(BLOCKS, is_npu=True) as (block, _), T.Scope("Vector"):
+        x = T.alloc_ub((64,), T.float32)
+        if first:
+            with T.rs("PIPE_MTE3"):
+                T.block_barrier(0)
+        with T.rs("PIPE_MTE2"):
+            T.copy(W[(block + 1) % BLOCKS, :], x)
+            T.block_barrier(1)
+            T.set_flag("PIPE_MTE3", 0)
+        with T.rs("PIPE_MTE3"):
+            T.wait_flag("PIPE_MTE2", 0)
+            T.copy(x, W[block, :])
+
+
+@tilelang.jit
+def written_then_read(A, W, C, second, wait):
+    """MTE2 reads what MTE3 of other blocks has written: right if it waits for MTE3's meeting, not if
+    it only met with the other MTE2."""
+    A: T.Tensor((BLOCKS, 64), T.float32)
+    W: T.Tensor((BLOCKS, 64), T.float32)
+    C: T.Tensor((BLOCKS, 64), T.float32)
+    with T.Kernel(BLOCKS, is_npu=True) as (block, _), T.Scope("Vector"):
+        x = T.alloc_ub((64,), T.float32)
+        y = T.alloc_ub((64,), T.float32)
+        with T.rs("PIPE_MTE2"):
+            T.copy(A[block, :], x)
+            T.set_flag("PIPE_MTE3", 0)
+        with T.rs("PIPE_MTE3"):
+            T.wait_flag("PIPE_MTE2", 0)
+            T.copy(x, W[block, :])
+            T.block_barrier(0)
+            if wait:
+                T.set_flag("PIPE_MTE2", 1)
+        with T.rs("PIPE_MTE2"):
+            if second:
+                T.block_barrier(1)
+            if wait:
+                T.wait_flag("PIPE_MTE3", 1)
+            T.copy(W[(block + 1) % BLOCKS, :], y)
+            T.set_flag("PIPE_MTE3", 2)
+        with T.rs("PIPE_MTE3"):
+            T.wait_flag("PIPE_MTE2", 2)
+            T.copy(y, C[block, :])
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_meetings_of_one_pipe_are_not_those_of_another(first):
+    tensors = [randn((BLOCKS, 64), np.float32), randn((BLOCKS, 64), np.float32, seed=1)]
+    program = Program(compile_kernel(read_then_written, tensors, {"first": first}, 2), tensors)
+    assert not program.run(check=True).report["findings"]
+
+
+@pytest.mark.parametrize("second", [0, 1])
+@pytest.mark.parametrize("wait", [0, 1])
+def test_a_meeting_on_another_pipe_does_not_help(second, wait):
+    tensors = [randn((BLOCKS, 64), np.float32), *np.zeros((2, BLOCKS, 64), np.float32)]
+    fixed = {"second": second, "wait": wait}
+    program = Program(compile_kernel(written_then_read, tensors, fixed, 2), tensors)
+    report = program.run(check=True).report
+    if wait:
+        assert not report["findings"]
+    else:
+        assert "race on tensor W between different blocks" in findings_text(report)

@@ -491,3 +491,32 @@ func.func @manual(%A: !gm, %B: !gm) attributes {npu.core = #core} {
   npu.store (%B[%c0, %c0] [%c64, %c64] : !gm, %x[%c0, %c0] [%c64, %c64] : !ub)
   return
 }
+
+// With one id per pair of pipes: what a flag in the loop says of accesses in it does not hold for the
+// events that are set before that flag's wait, so the loop cannot use the id of the flag before it.
+// CHECK-LABEL: func.func @set_before_the_wait(
+func.func @set_before_the_wait(%A: !gm, %B: !gm, %n: index, %flag: i1) attributes {npu.core = #core} {
+  %x = npu.alloc "x" {slots = 2 : i64, address = 0 : i64} : !ub
+  %y = npu.alloc "y" {address = 0 : i64} : !ws
+  %z = npu.alloc "z" {address = 0 : i64} : !ws
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %n step %c1 {
+    %row = arith.muli %i, %c32 : index
+    npu.load (%x[%row, %c0] [%c32, %c64] : !ub, %y[%c0, %c0] [%c64, %c64] : !ws)
+    npu.atomic <sum> (%B[%c0, %c0] [%c64, %c64] : !gm, %x[%c0, %c0] [%c64, %c64] : !ub)
+    scf.for %j = %c0 to %c32 step %c1 {
+      scf.if %flag {
+        npu.scalar_store %zero, %x[%c0, %c0] : f32, !ub
+        npu.store (%z[%c0, %c0] [%c64, %c64] : !ws, %x[%c32, %c0] [%c32, %c64] : !ub)
+      } else {
+        npu.store (%z[%c0, %c0] [%c32, %c64] : !ws, %x[%row, %c0] [%c32, %c64] : !ub)
+        npu.load (%x[%c32, %c0] [%c32, %c64] : !ub, %A[%c0, %c0] [%c32, %c64] : !gm)
+      }
+    }
+  }
+  return
+}

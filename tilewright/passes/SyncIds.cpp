@@ -165,7 +165,13 @@ bool Solver::mayShareId(const Flag &first, const Flag &second) const {
   if (!isFirstEarlier && !isSecondEarlier)
     return false;
   auto goesBefore = [&](const End &one, const End &other, int turns) {
-    Path path{one.block, first.target, one.wait, first.source, other.set, /*startsAtOp=*/false};
+    Path path{one.block,
+              first.target,
+              one.wait,
+              first.source,
+              other.set,
+              /*startsAtOp=*/false,
+              /*isOfEvents=*/true};
     int found = distance(path, turns);
     return found >= 0;
   };

@@ -336,7 +336,8 @@ void Solver::addLinkAround(const Flag &flag, int number) {
     return;
   int place = placeOfWait(info.opInParent);
   if (firstUse(flag.block, flag.target) >= flag.to)
-    addLink(info.parent, {flag.source, flag.target, place, place, 0, -1, number});
+    addLink(info.parent,
+            {flag.source, flag.target, place, place, 0, -1, number, /*isAroundLoop=*/true});
 }
 
 void Solver::addBarrier(const Barrier &barrier) {
@@ -389,7 +390,8 @@ int Solver::distance(const Path &path, int limit, int slotsOf) const {
           break;
         if (turn < limit && first >= path.end && areAllReached(now))
           break; // the next turn begins with all pipes at its start: nothing is better
-        if (link->flag >= 0 && link->flag == skippedFlag)
+        if ((link->flag >= 0 && link->flag == skippedFlag) ||
+            (link->isAroundLoop && path.isOfEvents))
           continue;
         int weight = link->weight;
         if (link->rotate >= 0 && weight == 0) {

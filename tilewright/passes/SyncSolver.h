@@ -91,6 +91,7 @@ private:
     int set, wait, weight;
     int rotate;
     int flag;
+    bool isAroundLoop = false; ///< of accesses in a loop; a set in it may come earlier
   };
   /// Where a path starts and ends: places on pipes of one block. A start that is an op on V has
   /// only been issued: V does not complete in order.
@@ -101,6 +102,7 @@ private:
     npu::Pipe target;
     int end;
     bool startsAtOp = true;
+    bool isOfEvents = false; ///< between sets and waits, not accesses
   };
 
   const AccessTable &table;

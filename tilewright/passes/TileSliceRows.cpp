@@ -4,6 +4,7 @@
 // fit.
 
 #include "tilewright/passes/Chip.h"
+#include "tilewright/passes/Orders.h"
 #include "tilewright/passes/RowLattice.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -134,7 +135,9 @@ void Slicer::collectRuns(Block &block) {
     }
     if (!isOn(&op, Core::AIV))
       continue; // index arithmetic, and the cube's work: that has no order with the run's
-    if (isa<WaitOp, AcquireOp>(op) && !run.ops.empty())
+    if (isa<WaitOp, AcquireOp, ReleaseOp, PublishOp>(op) && isOrder(op.getOperand(0)))
+      close(); // what it orders are accesses to tensors, which stay on their side of it
+    else if (isa<WaitOp, AcquireOp>(op) && !run.ops.empty())
       run.before.push_back(&op);
     else if (isa<ReleaseOp>(op) && !run.ops.empty())
       run.after.push_back(&op);

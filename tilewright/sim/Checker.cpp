@@ -236,6 +236,7 @@ void Checker::inGm(int lane, uint32_t tick, const Prepared &prepared, unsigned o
   if (!isTracked[region] || (atomic && !isWrite))
     return;
   const Clock &clock = order.clock(lane);
+  const uint32_t known = gm->numberOf(order.meetings(lane));
   auto place = [&] { return regionText(program, space, region); };
 
   auto inCell = [&](CellEntries &entries, uint16_t low, uint16_t high) {
@@ -288,10 +289,7 @@ void Checker::inGm(int lane, uint32_t tick, const Prepared &prepared, unsigned o
         return;
       }
     }
-    std::array<uint16_t, 2> meetings;
-    for (CoreKind kind : {CoreKind::AIC, CoreKind::AIV})
-      meetings[size_t(kind)] = uint16_t(clock[size_t(meetingsOf(kind))]);
-    entries.push_back({low, high, uint8_t(lane), isWrite, atomic, meetings, tick, int32_t(block),
+    entries.push_back({low, high, uint8_t(lane), isWrite, atomic, known, tick, int32_t(block),
                        prepared.source->location});
   };
   gm->access(memory.boxes, region, target.low + offset, *target.runs, isWrite, inCell);
@@ -368,12 +366,12 @@ std::string Checker::bufferText(int core, Space space, int64_t low, int64_t high
   return "buffer " + names + " (" + nameOf(space) + ")";
 }
 
-/// True where the access of group `first` is over before that of another group: a meeting of all
-/// blocks that the other one knows of came after it.
-static bool isOver(const GmShadow &first, const GmEntry &entry, const GmEntry &later) {
-  for (size_t kind = 0; kind < later.meetings.size(); ++kind) {
-    size_t known = std::min(size_t(later.meetings[kind]), first.meetings[kind].size());
-    if (known && HappensBefore::isOrdered(first.meetings[kind][known - 1], entry.lane, entry.tick))
+/// True where the access of group `first` is over before one of another group that knows of the
+/// meetings `known`: one of them came after it.
+static bool isOver(const GmShadow &first, const GmEntry &entry, const Meetings &known) {
+  for (size_t kind = 0; kind < known.size(); ++kind) {
+    size_t count = std::min(size_t(known[kind]), first.meetings[kind].size());
+    if (count && HappensBefore::isOrdered(first.meetings[kind][count - 1], entry.lane, entry.tick))
       return true;
   }
   return false;
@@ -398,8 +396,9 @@ void tilewright::sim::checkAcrossGroups(const Program &program, const GmSpace &s
           for (const GmEntry &other : *met[h].first) {
             bool isOnce = !other.isWrite || g < h; // a pair of writes meets twice
             if (!isOnce || other.high <= write.low || write.high <= other.low ||
-                (write.isAtomic && other.isAtomic) || isOver(*met[g].second, write, other) ||
-                isOver(*met[h].second, other, write))
+                (write.isAtomic && other.isAtomic) ||
+                isOver(*met[g].second, write, met[h].second->knownTo(other)) ||
+                isOver(*met[h].second, other, met[g].second->knownTo(write)))
               continue;
             FindingKind kind =
                 other.isWrite ? FindingKind::WriteAfterWrite : FindingKind::ReadAfterWrite;

@@ -70,7 +70,9 @@ public:
   }
 
   /// The group has come to where all blocks meet, with `clock` behind it.
-  void meet(CoreKind kind, const Clock &clock) { gm->meetings[size_t(kind)].push_back(clock); }
+  void meet(CoreKind kind, Pipe pipe, const Clock &clock) {
+    gm->meetings[size_t(meetingOf(kind, pipe))].push_back(clock);
+  }
 
   GmShadow &gmShadow() { return *gm; }
   /// What is known about GM, for checks between groups; the checker is then at its end.

@@ -4,6 +4,7 @@
 #include "tilewright/sim/Names.h"
 
 #include <limits>
+#include <set>
 
 using namespace tilewright::sim;
 
@@ -514,8 +515,11 @@ void Group::passMeeting(CoreKind kind) {
     });
   if (delay)
     delay->force(known);
-  if (checker)
-    checker->meet(kind, known);
+  std::set<Pipe> pipes;
+  forEach([&](CoreRun &, Pipe pipe) { pipes.insert(pipe); });
+  for (Pipe pipe : pipes)
+    if (checker)
+      checker->meet(kind, pipe, known);
   forEach([&](CoreRun &core, Pipe pipe) {
     if (order)
       order->meet(core.index, pipe, kind, known);

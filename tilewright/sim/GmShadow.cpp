@@ -17,8 +17,9 @@ void GmShadow::reset(size_t numRegions) {
   pieces.clear();
   pieces.emplace_back();
   unused.clear();
-  for (std::vector<Clock> &known : meetings)
-    known.clear();
+  for (std::vector<Clock> &clocks : meetings)
+    clocks.clear();
+  knowledge.assign(1, {});
 }
 
 /// A page that knows nothing.

@@ -18,7 +18,7 @@ struct GmEntry {
   uint16_t low, high; ///< bytes within the cell
   uint8_t lane;
   bool isWrite, isAtomic;
-  std::array<uint16_t, 2> meetings; ///< of all blocks that were over, by kind of core
+  uint32_t known; ///< what GmShadow::known has about meetings of all blocks
   uint32_t tick;
   int32_t block;
   int32_t location;
@@ -122,8 +122,16 @@ public:
     return piece ? &pieces[piece].entries : nullptr;
   }
 
-  /// Where all blocks met: what the others know of this group since, for each kind of core.
-  std::array<std::vector<Clock>, 2> meetings;
+  /// Where all blocks met: what the others know of this group since, by meetingOf().
+  std::array<std::vector<Clock>, std::tuple_size_v<Meetings>> meetings;
+
+  /// A number for what an access knows of meetings.
+  uint32_t numberOf(const Meetings &now) {
+    if (knowledge.back() != now)
+      knowledge.push_back(now);
+    return uint32_t(knowledge.size() - 1);
+  }
+  const Meetings &knownTo(const GmEntry &entry) const { return knowledge[entry.known]; }
 
   using CellSet = std::bitset<kPageCells>;
 
@@ -149,6 +157,7 @@ public:
   }
 
 private:
+  std::vector<Meetings> knowledge = {{}}; ///< by GmEntry::known
   /// A written box of more parts than this becomes one piece where it covers whole cells.
   static constexpr size_t kManyParts = 16;
 

@@ -9,6 +9,7 @@ void HappensBefore::reset(int newNumAivs, int newMaxOutstanding) {
   numAivs = newNumAivs;
   maxOutstanding = newMaxOutstanding;
   hasPartners = numAivs > 1;
+  hasMeetings = false;
   signals.resize(hasPartners ? size_t(4) * kBlockSignals : 0);
   lanes = {};
   scalarVersion = {};
@@ -23,8 +24,10 @@ void HappensBefore::reset(int newNumAivs, int newMaxOutstanding) {
 }
 
 /// What `lane` knows grows by `from`. Of a core that has no partners, cores know themselves alone.
-void HappensBefore::learn(int lane, const Clock &from) {
+void HappensBefore::learn(int lane, const Clock &from, const Meetings &meetings) {
   Clock &clock = lanes[lane].clock;
+  if (hasMeetings)
+    join<std::tuple_size_v<Meetings>>(lanes[lane].meetings.data(), meetings.data());
   if (hasPartners)
     return join<kLanes>(clock.data(), from.data());
   const int first = laneOf(coreOf(lane), Pipe::S);
@@ -40,7 +43,7 @@ void HappensBefore::joinScalar(int lane) {
   if (pipeOfLane(lane) == Pipe::S)
     return;
   const int scalar = laneOf(core, Pipe::S);
-  learn(lane, lanes[scalar].clock);
+  learn(lane, lanes[scalar].clock, lanes[scalar].meetings);
   self.clock[scalar] = lanes[scalar].now;
 }
 
@@ -61,7 +64,7 @@ uint32_t HappensBefore::begin(int lane) {
 
 uint32_t HappensBefore::beginAfter(int lane, int other, uint32_t otherTick) {
   joinScalar(lane);
-  learn(lane, lanes[other].clock);
+  learn(lane, lanes[other].clock, lanes[other].meetings);
   lanes[lane].clock[other] = otherTick;
   return next(lane);
 }
@@ -84,11 +87,13 @@ void HappensBefore::send(std::vector<Token> &tokens, int lane, int32_t location,
   token.lane = lane;
   token.now = lanes[lane].now;
   token.location = location;
+  if (hasMeetings)
+    token.meetings = lanes[lane].meetings;
   token.isGhost = isGhost;
 }
 
 void HappensBefore::acquire(int lane, const Token &token) {
-  learn(lane, token.clock);
+  learn(lane, token.clock, token.meetings);
   uint32_t &known = lanes[lane].clock[token.lane];
   known = std::max(known, token.now);
   end(lane);
@@ -151,14 +156,18 @@ void HappensBefore::barrier(int core, Pipe pipe) {
     return;
   }
   Clock all{}, each;
+  Meetings meetings{};
   for (unsigned p = 0; p < kNumPipes; ++p) {
     released(laneOf(core, Pipe(p)), each);
     join<kLanes>(all.data(), each.data());
+    join<std::tuple_size_v<Meetings>>(meetings.data(),
+                                      lanes[laneOf(core, Pipe(p))].meetings.data());
   }
   ++scalarVersion[core];
   for (unsigned p = 0; p < kNumPipes; ++p) {
     Lane &lane = lanes[laneOf(core, Pipe(p))];
     lane.clock = all;
+    lane.meetings = meetings;
     lane.seenScalar = scalarVersion[core];
   }
 }
@@ -203,8 +212,10 @@ Clock HappensBefore::arrived(int core, Pipe pipe) {
 
 void HappensBefore::meet(int core, Pipe pipe, CoreKind kind, const Clock &known) {
   int lane = laneOf(core, pipe);
-  ++lanes[lane].clock[size_t(meetingsOf(kind))];
-  learn(lane, known);
+  hasMeetings = true;
+  uint16_t &count = lanes[lane].meetings[size_t(meetingOf(kind, pipe))];
+  count += count < UINT16_MAX; // what comes later counts as known no better
+  learn(lane, known, lanes[lane].meetings);
   end(lane);
 }
 

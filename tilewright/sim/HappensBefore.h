@@ -14,14 +14,16 @@ inline constexpr int kGroupCores = 3;
 inline constexpr int kCoreLanes = 8;
 inline constexpr int kLanes = kGroupCores * kCoreLanes;
 
-/// One component per lane: the newest instruction of that lane known to have taken effect. That of
-/// a spare lane counts the meetings of all blocks that are known to be over.
+/// One component per lane: the newest instruction of that lane known to have taken effect.
 using Clock = std::array<uint32_t, kLanes>;
 
 /// A queue of one core: (core of the group, pipe).
 inline int laneOf(int core, Pipe pipe) { return core * kCoreLanes + int(pipe); }
-/// The component that counts the meetings of a kind of core: of the first core of that kind.
-inline int meetingsOf(CoreKind kind) { return laneOf(int(kind), Pipe::All); }
+
+/// How many meetings of all blocks are known to be over: of each kind of core, on each pipe. A lane
+/// that knows of one need not know of earlier ones on other pipes.
+using Meetings = std::array<uint16_t, size_t(2) * kCoreLanes>;
+inline int meetingOf(CoreKind kind, Pipe pipe) { return laneOf(int(kind), pipe); }
 inline int coreOf(int lane) { return int(unsigned(lane) / kCoreLanes); }
 inline Pipe pipeOfLane(int lane) { return Pipe(unsigned(lane) % kCoreLanes); }
 
@@ -51,6 +53,7 @@ public:
 
   const Clock &clock(int lane) const { return lanes[lane].clock; }
   uint32_t now(int lane) const { return lanes[lane].now; }
+  const Meetings &meetings(int lane) const { return lanes[lane].meetings; }
 
   struct SetResult {
     bool isDouble = false; ///< the flag was still set
@@ -79,6 +82,7 @@ private:
     Clock clock{};
     uint32_t now = 0;
     uint32_t seenScalar = 0; ///< version of the scalar unit's clock already joined
+    Meetings meetings{};
   };
   /// What is known once the signal is taken: `clock`, and of `lane` all up to `now`. That is apart
   /// since the clock is read whole, which waits long for a part that was just written.
@@ -88,6 +92,7 @@ private:
     uint32_t now;
     int32_t location;
     bool isGhost;
+    Meetings meetings;
   };
   struct Wait {
     int lane = -1;
@@ -125,8 +130,9 @@ private:
   std::vector<Signal> signals;     ///< [to AIV 0, to AIV 1, to AIC from 0, from 1][id]
   int numAivs = 0, maxOutstanding = 0;
   bool hasPartners = false; ///< cores of this group signal each other
+  bool hasMeetings = false; ///< there was one
 
-  void learn(int lane, const Clock &from);
+  void learn(int lane, const Clock &from, const Meetings &meetings);
   void joinScalar(int lane);
   uint32_t next(int lane);
   void released(int lane, Clock &clock) const;
@@ -138,8 +144,8 @@ private:
 };
 
 /// The later of both for each of `count` lanes, a number that the compiler knows.
-template <unsigned count>
-void join(uint32_t *into, const uint32_t *from) {
+template <unsigned count, class Number>
+void join(Number *into, const Number *from) {
   for (unsigned i = 0; i < count; ++i)
     into[i] = into[i] > from[i] ? into[i] : from[i];
 }
