@@ -445,3 +445,47 @@ def test_short_loops_are_flattened(turns):
     check(chosen_blocks, inputs, reference, rtol=1e-2, atol=0.1)
     kernel = compile_kernel(chosen_blocks, inputs, {}, 2)
     assert kernel.text("tile-skew-stages").count("scf.for") == 1
+
+
+@tilelang.jit
+def kept_in_part(X, B, S, R):
+    """A row of which each turn writes a part is kept for a stage that runs late."""
+    X: T.Tensor((16, 8), "float16")
+    B: T.Tensor((16, 8), "float16")
+    S: T.Tensor((2, 16, 8), "float32")
+    R: T.Tensor((16,), "float32")
+    Q = T.empty((16, 16), "float32")
+    with T.Kernel(1, threads=128) as _:
+        s = T.alloc_shared((16, 8), "float32")
+        h = T.alloc_shared((16, 8), "float16")
+        q = T.alloc_fragment((16, 16), "float32")
+        r = T.alloc_fragment((16,), "float32")
+        b = T.alloc_shared((16, 8), "float16")
+        T.copy(X, h)
+        T.copy(B, b)
+        T.copy(R, r)
+        T.clear(q)
+        for k in T.Pipelined(2, num_stages=2):
+            T.copy(S[k, 0, 0], s)
+            T.gemm(h, b, q, transpose_B=True)
+            T.copy(s, h)
+            for i, j in T.Parallel(16, 16):
+                if i >= 2:
+                    q[i, j] = k + r[i]
+        T.copy(q, Q)
+    return Q
+
+
+def test_a_row_of_which_a_part_is_written_is_kept_for_late_stages() -> None:
+    inputs = [randn((16, 8), seed=1), randn((16, 8), seed=2)]
+    inputs += [randn((2, 16, 8), np.float32, seed=3), randn((16,), np.float32, seed=4)]
+
+    def reference(X: np.ndarray, B: np.ndarray, S: np.ndarray, R: np.ndarray) -> np.ndarray:
+        q, h = np.zeros((16, 16), np.float32), X.astype(np.float32)
+        for k in range(2):
+            q += h @ B.astype(np.float32).T
+            h = S[k].astype(np.float16).astype(np.float32)
+            q[2:] = (k + R)[2:, None]
+        return q
+
+    check(kept_in_part, inputs, reference, rtol=1e-2, atol=1e-2)

@@ -260,8 +260,8 @@ def read_then_written(A, W, first):
 
 @tilelang.jit
 def written_then_read(A, W, C, second, wait):
-    """MTE2 reads what MTE3 of other blocks has written: right if it waits for MTE3's meeting, not if
-    it only met with the other MTE2."""
+    """MTE2 reads what MTE3 of other blocks has written: right if it waits for MTE3's meeting, not
+    if it only met with the other MTE2."""
     A: T.Tensor((BLOCKS, 64), T.float32)
     W: T.Tensor((BLOCKS, 64), T.float32)
     C: T.Tensor((BLOCKS, 64), T.float32)

@@ -83,6 +83,7 @@ private:
   SmallVector<unsigned> orderOf(Value channel) const;
   void growChannel(Value channel);
   void emitStage(OpBuilder &builder, int level, Value counter);
+  void fillUnwritten(Value buffer, AllocOp alloc);
   void emitVersions(OpBuilder &builder, Value counter);
   void reload(Value buffer, OpBuilder &builder, IRMapping &mapping);
   scf::IfOp guard(OpBuilder &builder, Value counter, int late);
@@ -412,6 +413,29 @@ void Skewer::reload(Value buffer, OpBuilder &builder, IRMapping &mapping) {
   }
 }
 
+/// A tile of which turns write parts alone is kept whole: the rest of it must be something.
+void Skewer::fillUnwritten(Value buffer, AllocOp alloc) {
+  bool isWritten = llvm::any_of(items, [&](const Item &item) {
+    auto access = dyn_cast<AccessInterface>(item.op);
+    return access && llvm::any_of(llvm::seq(access.getNumBoxes()), [&](unsigned box) {
+             return access.getBox(box).buffer == buffer && writes(access.getAccessKind(box)) &&
+                    coversBuffer(access.getBox(box));
+           });
+  });
+  if (isWritten)
+    return;
+  OpBuilder builder(alloc->getContext());
+  builder.setInsertionPointAfter(alloc);
+  Type element = cast<MemRefType>(alloc.getType()).getElementType();
+  Value zero = builder.create<arith::ConstantOp>(alloc.getLoc(),
+                                                 cast<TypedAttr>(builder.getZeroAttr(element)));
+  BoxOperands boxes;
+  boxes.addWhole(builder, alloc.getLoc(), buffer);
+  auto fill =
+      builder.create<FillOp>(alloc.getLoc(), boxes.buffers, boxes.offsets, boxes.sizes, zero);
+  fill->setAttr(kCoreAttr, CoreAttr::get(builder.getContext(), Core::AIV));
+}
+
 /// Keeps what late stages will read before the first stage overwrites it, oldest copy first.
 void Skewer::emitVersions(OpBuilder &builder, Value counter) {
   for (Value buffer : buffers) {
@@ -423,6 +447,7 @@ void Skewer::emitVersions(OpBuilder &builder, Value counter) {
       continue;
     auto alloc = buffer.getDefiningOp<AllocOp>();
     auto type = cast<MemRefType>(alloc.getType());
+    fillUnwritten(buffer, alloc);
     SmallVector<AllocOp> &copies = versions[buffer];
     for (int late = 1; late <= last - writers; ++late) {
       AllocOp copy = createAlloc(alloc, alloc.getLoc(), alloc.getName() + ".late", type.getShape(),
