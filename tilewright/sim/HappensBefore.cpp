@@ -83,7 +83,12 @@ void HappensBefore::released(int lane, Clock &clock) const {
 void HappensBefore::send(std::vector<Token> &tokens, int lane, int32_t location,
                          bool isGhost) const {
   Token &token = tokens.emplace_back(); // at its place: a copy would wait for the parts' stores
-  token.clock = lanes[lane].clock;
+  const Clock &clock = lanes[lane].clock;
+  if (hasPartners)
+    token.clock = clock;
+  else
+    std::copy_n(&clock[laneOf(coreOf(lane), Pipe::S)], kCoreLanes,
+                &token.clock[laneOf(coreOf(lane), Pipe::S)]);
   token.lane = lane;
   token.now = lanes[lane].now;
   token.location = location;

@@ -87,6 +87,8 @@ private:
   /// What is known once the signal is taken: `clock`, and of `lane` all up to `now`. That is apart
   /// since the clock is read whole, which waits long for a part that was just written.
   struct Token {
+    Token() {} // send() fills in what is read: this comes with every flag
+
     Clock clock;
     int lane;
     uint32_t now;
