@@ -31,10 +31,9 @@ bool isRepeatable(Operation &op, scf::ForOp outer) {
 
 scf::ForOp passes::flattenNest(scf::ForOp inner) {
   auto outer = dyn_cast<scf::ForOp>(inner->getParentOp());
-  auto lower = constantOf(inner.getLowerBound()), upper = constantOf(inner.getUpperBound());
-  auto step = constantOf(inner.getStep());
-  if (!outer || !lower || !upper || !step || *upper <= *lower || !constantOf(outer.getStep()) ||
-      inner.getNumResults() != 0 || outer.getNumResults() != 0)
+  const int64_t trips = tripsOf(inner).value_or(0);
+  if (!outer || trips == 0 || !constantOf(outer.getStep()) || inner.getNumResults() != 0 ||
+      outer.getNumResults() != 0)
     return {};
   for (Operation &op : outer.getBody()->without_terminator())
     if (&op != inner && !(op.isBeforeInBlock(inner) && isRepeatable(op, outer)))
@@ -49,7 +48,7 @@ scf::ForOp passes::flattenNest(scf::ForOp inner) {
   auto product = [&](Value a, Value b) -> Value {
     return builder.create<arith::MulIOp>(loc, a, b);
   };
-  Value zero = index(0), one = index(1), turns = index((*upper - *lower + *step - 1) / *step);
+  Value zero = index(0), one = index(1), turns = index(trips);
   Value distance = builder.create<arith::SubIOp>(loc, outer.getUpperBound(), outer.getLowerBound());
   Value rounds = builder.create<arith::DivSIOp>(
       loc, sum(distance, index(*constantOf(outer.getStep()) - 1)), outer.getStep());

@@ -61,17 +61,17 @@ void insertOrder(LaunchOp launch, Value buffer, Core writer, std::array<Operatio
   OpBuilder builder(launch.getContext());
   AllocOp order = createAlloc(at[0], loc, nameOf(buffer) + ".order", {8}, builder.getF32Type(),
                               Scope::Workspace);
-  auto end = [&](auto made, Core core) { made->setAttr(kCoreAttr, CoreAttr::get(context, core)); };
   auto name = [&](Core core) { return CoreAttr::get(context, core); };
+  auto end = [&](auto made) { made->setAttr(kCoreAttr, made.getCoreAttr()); };
   Core reader = writer == Core::AIC ? Core::AIV : Core::AIC;
   builder.setInsertionPoint(at[0]);
-  end(builder.create<AcquireOp>(at[0]->getLoc(), order, name(writer)), writer);
+  end(builder.create<AcquireOp>(at[0]->getLoc(), order, name(writer)));
   builder.setInsertionPointAfter(at[1]);
-  end(builder.create<PublishOp>(at[1]->getLoc(), order, name(writer)), writer);
+  end(builder.create<PublishOp>(at[1]->getLoc(), order, name(writer)));
   builder.setInsertionPoint(at[2]);
-  end(builder.create<WaitOp>(at[2]->getLoc(), order, name(reader)), reader);
+  end(builder.create<WaitOp>(at[2]->getLoc(), order, name(reader)));
   builder.setInsertionPointAfter(at[3]);
-  end(builder.create<ReleaseOp>(at[3]->getLoc(), order, name(reader)), reader);
+  end(builder.create<ReleaseOp>(at[3]->getLoc(), order, name(reader)));
   remark(at[2], "tile-split-cores", "applied")
       << "'" << nameOf(buffer) << "' goes from " << stringifyCore(writer) << " to "
       << stringifyCore(reader) << " in global memory; reads wait for the writes";

@@ -25,8 +25,7 @@ using Known = llvm::DenseMap<Value, Value>;
 
 /// A tile of the author's that has one name.
 bool isTile(Value buffer) {
-  Scope scope = scopeOf(buffer);
-  return buffer.getDefiningOp<AllocOp>() && (scope == Scope::Shared || scope == Scope::Fragment) &&
+  return buffer.getDefiningOp<AllocOp>() && isUnplaced(buffer) &&
          llvm::none_of(buffer.getUsers(), [](Operation *user) {
            return llvm::any_of(user->getResultTypes(), llvm::IsaPred<MemRefType>);
          });

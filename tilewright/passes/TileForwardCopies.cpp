@@ -23,9 +23,7 @@ bool isTile(Value buffer) {
   auto alloc = buffer.getDefiningOp<AllocOp>();
   if (!alloc)
     return false;
-  Scope scope = scopeOf(buffer);
-  bool isFree = scope == Scope::Shared || scope == Scope::Fragment ||
-                (scope == Scope::UB && !alloc->hasAttr(kUserAttr));
+  bool isFree = isUnplaced(buffer) || (scopeOf(buffer) == Scope::UB && !alloc->hasAttr(kUserAttr));
   return isFree && llvm::all_of(buffer.getUsers(), [](Operation *user) {
            return isa<AccessInterface>(user) && !isa<ParallelOp>(user->getParentOp());
          });

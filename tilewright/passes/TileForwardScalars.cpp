@@ -21,11 +21,6 @@ namespace {
 constexpr StringLiteral kPass = "tile-forward-scalars";
 constexpr int64_t kMostVariables = 16; ///< elements of a tile that become variables
 
-bool isTile(AllocOp alloc) {
-  Scope scope = scopeOf(alloc.getResult());
-  return scope == Scope::Shared || scope == Scope::Fragment;
-}
-
 /// The element at constant indices within `type`; none for other indices.
 std::optional<int64_t> elementAt(ValueRange indices, MemRefType type) {
   int64_t flat = 0;
@@ -42,7 +37,7 @@ std::optional<int64_t> elementAt(ValueRange indices, MemRefType type) {
 /// program, is a handful of variables.
 void makeVariables(AllocOp alloc) {
   auto type = cast<MemRefType>(alloc.getType());
-  if (!isTile(alloc) || type.getNumElements() > kMostVariables || alloc->use_empty())
+  if (!isUnplaced(alloc) || type.getNumElements() > kMostVariables || alloc->use_empty())
     return;
   for (Operation *user : alloc->getUsers()) {
     auto load = dyn_cast<tile::LoadOp>(user);
@@ -97,7 +92,7 @@ public:
     SmallVector<tile::LoadOp> loads;
     launch.walk([&](tile::LoadOp load) {
       auto alloc = load.getBuffer().getDefiningOp<AllocOp>();
-      if (alloc && isTile(alloc) && !load->getParentOfType<ParallelOp>())
+      if (alloc && isUnplaced(alloc) && !load->getParentOfType<ParallelOp>())
         loads.push_back(load);
     });
     for (tile::LoadOp load : loads)

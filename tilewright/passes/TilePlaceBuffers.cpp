@@ -121,8 +121,7 @@ public:
         allocs.push_back(alloc);
     });
     for (AllocOp alloc : allocs)
-      if (scopeOf(alloc) == Scope::Shared || scopeOf(alloc) == Scope::Fragment ||
-          scopeOf(alloc) == Scope::UB)
+      if (isUnplaced(alloc) || scopeOf(alloc) == Scope::UB)
         place(alloc);
     SmallVector<Operation *> ops;
     launch.walk([&](Operation *op) {

@@ -58,6 +58,11 @@ tile::AllocOp passes::createAlloc(Operation *near, Location loc, const Twine &na
                                        builder.getI64IntegerAttr(1));
 }
 
+bool passes::isUnplaced(Value buffer) {
+  tile::Scope scope = tile::scopeOf(buffer);
+  return scope == tile::Scope::Shared || scope == tile::Scope::Fragment;
+}
+
 bool passes::coversBuffer(const Box &box) {
   if (box.isWhole())
     return true;

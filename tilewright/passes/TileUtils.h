@@ -30,6 +30,9 @@ mlir::InFlightDiagnostic remark(mlir::Operation *op, llvm::StringRef pass, llvm:
 tile::AllocOp createAlloc(mlir::Operation *near, mlir::Location loc, const llvm::Twine &name,
                           llvm::ArrayRef<int64_t> shape, mlir::Type element, tile::Scope scope);
 
+/// True for a tile of the author's whose memory the compiler has yet to choose.
+bool isUnplaced(mlir::Value buffer);
+
 /// True when the box covers its whole (static) buffer.
 bool coversBuffer(const Box &box);
 

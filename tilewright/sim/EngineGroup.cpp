@@ -515,11 +515,12 @@ void Group::passMeeting(CoreKind kind) {
     });
   if (delay)
     delay->force(known);
-  std::set<Pipe> pipes;
-  forEach([&](CoreRun &, Pipe pipe) { pipes.insert(pipe); });
-  for (Pipe pipe : pipes)
-    if (checker)
+  if (checker) {
+    std::set<Pipe> pipes;
+    forEach([&](CoreRun &, Pipe pipe) { pipes.insert(pipe); });
+    for (Pipe pipe : pipes)
       checker->meet(kind, pipe, known);
+  }
   forEach([&](CoreRun &core, Pipe pipe) {
     if (order)
       order->meet(core.index, pipe, kind, known);
